@@ -1,0 +1,2 @@
+//! The `botpsy` program.
+fn main() {}
