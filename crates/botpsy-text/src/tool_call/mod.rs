@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The tool-call format, in one room.
+
+pub mod python;
