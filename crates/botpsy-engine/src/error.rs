@@ -1,0 +1,48 @@
+//! What can go wrong in the engine.
+
+use crate::TokenId;
+
+/// Errors of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A request's setting lies outside its range.
+    #[error("{field} is {value}: it must be {range}")]
+    Setting {
+        /// Name of the setting.
+        field: String,
+        /// What was asked for.
+        value: String,
+        /// What is allowed, as the end of a sentence.
+        range: &'static str,
+    },
+    /// A token id is not part of the model's vocabulary.
+    #[error("{what}: token {id} is outside the vocabulary of {vocab}")]
+    UnknownToken {
+        /// Where the id was given.
+        what: &'static str,
+        /// The id.
+        id: TokenId,
+        /// Number of tokens of the model.
+        vocab: usize,
+    },
+    /// A token mask covers another vocabulary than the logits.
+    #[error("token mask: expected {expected} tokens, found {found}")]
+    MaskLength {
+        /// Length of the logits.
+        expected: usize,
+        /// Length of the mask.
+        found: usize,
+    },
+    /// Mask, bias and logits together leave no token to choose.
+    #[error("token mask and logit_bias leave no token to choose")]
+    NothingAllowed,
+    /// The model gave a logit that is not a number or positive infinity.
+    #[error("logit of token {id} is {value}: the weights or the state are damaged")]
+    BadLogit {
+        /// The first such token.
+        id: TokenId,
+        /// Its logit.
+        value: f32,
+    },
+}
