@@ -1,0 +1,164 @@
+//! The right-hand side of a matrix product: rows of `f32`, and the same rounded to int8 blocks.
+
+use crate::Context;
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes};
+
+/// Values that share one scale, as in Q8_0.
+pub(crate) const BLOCK: usize = 32;
+
+/// Input rows of a product: exact, and where the caller made them, rounded to int8.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    pub(crate) exact: &'a [f32],
+    pub(crate) quantized: Option<&'a QuantizedRows>,
+    pub(crate) cols: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows of `cols` values each, used as they are.
+    ///
+    /// # Panics
+    /// If `values` are no whole number of rows.
+    pub fn exact(values: &'a [f32], cols: usize) -> Rows<'a> {
+        assert!(
+            cols > 0 && values.len().is_multiple_of(cols),
+            "{} values in rows of {cols}",
+            values.len()
+        );
+        Rows {
+            exact: values,
+            quantized: None,
+            cols,
+        }
+    }
+
+    /// The same rows rounded into `buffer`: products with int8 weights use those, all others the exact ones.
+    pub fn quantized(values: &'a [f32], cols: usize, ctx: &Context, buffer: &'a mut QuantizedRows) -> Rows<'a> {
+        let rows = Rows::exact(values, cols);
+        if !cols.is_multiple_of(BLOCK) {
+            return rows;
+        }
+        buffer.fill(ctx, values);
+        Rows {
+            quantized: Some(buffer),
+            ..rows
+        }
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        self.exact.len() / self.cols
+    }
+}
+
+/// Rows rounded to blocks of 32 int8 values with one `f32` scale each: `x = d * q`, `d = max|x| / 127`.
+///
+/// The scale stays `f32` (a file's Q8_0 rounds it to f16): it never leaves memory.
+#[derive(Debug, Default)]
+pub struct QuantizedRows {
+    pub(crate) q: Vec<i8>,
+    pub(crate) d: Vec<f32>,
+    /// `-128 * sum of q` per block: what products with weights stored as `q + 128` start from.
+    pub(crate) offset: Vec<i32>,
+}
+
+impl QuantizedRows {
+    fn fill(&mut self, ctx: &Context, values: &[f32]) {
+        let blocks = values.len() / BLOCK;
+        self.q.resize(values.len(), 0);
+        self.d.resize(blocks, 0.0);
+        self.offset.resize(blocks, 0);
+        // A row of a few thousand values takes a few microseconds: not worth the threads, and there are few rows in decode.
+        ctx.isa.run(Quantize {
+            x: values,
+            q: &mut self.q,
+            d: &mut self.d,
+            offset: &mut self.offset,
+        });
+    }
+}
+
+struct Quantize<'a> {
+    x: &'a [f32],
+    q: &'a mut [i8],
+    d: &'a mut [f32],
+    offset: &'a mut [i32],
+}
+
+impl Quantize<'_> {
+    #[inline(always)]
+    fn blocks(self, largest: impl Fn(&[f32; BLOCK]) -> f32) {
+        let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
+        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.offset) {
+            *d = largest(x) / 127.0;
+            let inverse = if *d == 0.0 { 0.0 } else { 1.0 / *d };
+            let mut sum = 0;
+            for (q, x) in q.iter_mut().zip(x) {
+                // Half to even by the 1.5 * 2^23 trick: plain arithmetic, so it vectorises and is the same everywhere.
+                let rounded = (x * inverse + 12_582_912.0) - 12_582_912.0;
+                *q = rounded as i8;
+                sum += i32::from(*q);
+            }
+            *offset = -128 * sum;
+        }
+    }
+}
+
+impl Kernel for Quantize<'_> {
+    type Out = ();
+
+    fn scalar(self) {
+        self.blocks(|x| x.iter().fold(0.0, |m: f32, x| m.max(x.abs())));
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(self, l: L) {
+        self.blocks(|x| {
+            let (halves, _) = x.as_chunks::<LANES>();
+            let zero = l.splat(0.0);
+            let abs = |v| l.max(v, l.sub(zero, v));
+            l.largest(l.max(abs(l.load(&halves[0])), abs(l.load(&halves[1]))))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Isa, ThreadPool};
+
+    #[test]
+    fn rounding_is_the_same_on_every_instruction_set_and_close() {
+        let x: Vec<f32> = (0..96)
+            .map(|i| ((i * 37 % 101) as f32 - 50.0) * if i < 32 { 0.0 } else { 0.37 })
+            .collect();
+        let mut first: Option<QuantizedRows> = None;
+        for isa in Isa::available() {
+            let ctx = Context {
+                isa,
+                pool: ThreadPool::new(1),
+            };
+            let mut rows = QuantizedRows::default();
+            rows.fill(&ctx, &x);
+            for (i, x) in x.iter().enumerate() {
+                let d = rows.d[i / BLOCK];
+                assert!(
+                    (f32::from(rows.q[i]) * d - x).abs() <= 0.501 * d,
+                    "value {i} on {}",
+                    isa.name()
+                );
+            }
+            let first = first.get_or_insert_with(|| QuantizedRows {
+                q: rows.q.clone(),
+                d: rows.d.clone(),
+                offset: rows.offset.clone(),
+            });
+            assert_eq!(
+                (&first.q, &first.d, &first.offset),
+                (&rows.q, &rows.d, &rows.offset),
+                "{}",
+                isa.name()
+            );
+        }
+    }
+}

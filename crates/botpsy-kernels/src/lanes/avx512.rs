@@ -1,0 +1,115 @@
+//! Sixteen lanes in one 512-bit register; int8 products by VNNI.
+
+use std::arch::x86_64::*;
+
+use super::{LANES, Lanes};
+
+/// Proof that this processor has AVX-512 F, BW, VL, DQ and VNNI.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
+    pub(crate) fn here() -> Avx512 {
+        Avx512(())
+    }
+}
+
+/// Calls intrinsics that the lane type proves to be there.
+macro_rules! proven {
+    ($($body:tt)*) => {
+        // SAFETY: `Avx512` exists only where its features were detected; pointers come from array references of the
+        // very size that is read or written, and all loads and stores are the unaligned ones.
+        unsafe { $($body)* }
+    };
+}
+
+impl Lanes for Avx512 {
+    type F = __m512;
+    type I = __m512i;
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> __m512 {
+        proven!(_mm512_set1_ps(x))
+    }
+    #[inline(always)]
+    fn load(self, x: &[f32; LANES]) -> __m512 {
+        proven!(_mm512_loadu_ps(x.as_ptr()))
+    }
+    #[inline(always)]
+    fn store(self, v: __m512, out: &mut [f32; LANES]) {
+        proven!(_mm512_storeu_ps(out.as_mut_ptr(), v))
+    }
+    #[inline(always)]
+    fn add(self, a: __m512, b: __m512) -> __m512 {
+        proven!(_mm512_add_ps(a, b))
+    }
+    #[inline(always)]
+    fn sub(self, a: __m512, b: __m512) -> __m512 {
+        proven!(_mm512_sub_ps(a, b))
+    }
+    #[inline(always)]
+    fn mul(self, a: __m512, b: __m512) -> __m512 {
+        proven!(_mm512_mul_ps(a, b))
+    }
+    #[inline(always)]
+    fn div(self, a: __m512, b: __m512) -> __m512 {
+        proven!(_mm512_div_ps(a, b))
+    }
+    #[inline(always)]
+    fn max(self, a: __m512, b: __m512) -> __m512 {
+        proven!(_mm512_max_ps(a, b))
+    }
+    #[inline(always)]
+    fn min(self, a: __m512, b: __m512) -> __m512 {
+        proven!(_mm512_min_ps(a, b))
+    }
+    #[inline(always)]
+    fn fma(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        proven!(_mm512_fmadd_ps(a, b, c))
+    }
+    #[inline(always)]
+    fn round(self, a: __m512) -> __m512 {
+        proven!(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a))
+    }
+    #[inline(always)]
+    fn pow2(self, n: __m512) -> __m512 {
+        proven! {
+            let biased = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<23>(biased))
+        }
+    }
+    #[inline(always)]
+    fn load_f16(self, x: &[u16; LANES]) -> __m512 {
+        proven!(_mm512_cvtph_ps(_mm256_loadu_si256(x.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (__m512, __m512) {
+        proven! {
+            let pairs = _mm512_loadu_si512(x.as_ptr().cast());
+            let even = _mm512_slli_epi32::<16>(pairs);
+            let odd = _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff_0000_u32 as i32));
+            (_mm512_castsi512_ps(even), _mm512_castsi512_ps(odd))
+        }
+    }
+
+    #[inline(always)]
+    fn isplat(self, x: i32) -> __m512i {
+        proven!(_mm512_set1_epi32(x))
+    }
+    #[inline(always)]
+    fn dot4(self, acc: __m512i, w: &[u8; 4 * LANES], a: &[i8; 4]) -> __m512i {
+        let four = i32::from_le_bytes(a.map(|x| x as u8));
+        proven!(_mm512_dpbusd_epi32(
+            acc,
+            _mm512_loadu_si512(w.as_ptr().cast()),
+            _mm512_set1_epi32(four)
+        ))
+    }
+    #[inline(always)]
+    fn to_f32(self, v: __m512i) -> __m512 {
+        proven!(_mm512_cvtepi32_ps(v))
+    }
+}

@@ -1,0 +1,112 @@
+//! Sixteen lanes of `f32` or `i32`, one type per instruction set, so that each kernel is written once.
+//!
+//! A value of a lane type is a proof that the processor has the instructions: `Avx2` and `Avx512` are made only inside
+//! functions that enable the features, which run only behind an `Isa` that detection made.
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "intrinsics, proven by the lane type")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "intrinsics, proven by the lane type")]
+mod avx512;
+mod portable;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::Avx512;
+pub(crate) use portable::Portable;
+
+/// The number of lanes, the same on every instruction set: it fixes the order of every sum.
+pub(crate) const LANES: usize = 16;
+
+/// Operations on sixteen lanes. `F` holds `f32`, `I` holds `i32`.
+pub(crate) trait Lanes: Copy {
+    type F: Copy;
+    type I: Copy;
+    /// True where 32 vector registers of full width allow the larger tiles.
+    const WIDE: bool;
+
+    fn splat(self, x: f32) -> Self::F;
+    fn load(self, x: &[f32; LANES]) -> Self::F;
+    fn store(self, v: Self::F, out: &mut [f32; LANES]);
+    fn add(self, a: Self::F, b: Self::F) -> Self::F;
+    fn sub(self, a: Self::F, b: Self::F) -> Self::F;
+    fn mul(self, a: Self::F, b: Self::F) -> Self::F;
+    fn div(self, a: Self::F, b: Self::F) -> Self::F;
+    fn max(self, a: Self::F, b: Self::F) -> Self::F;
+    fn min(self, a: Self::F, b: Self::F) -> Self::F;
+    /// `a * b + c`, fused where the instruction set fuses.
+    fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    /// The nearest integer, as a float; exact for `|x| < 2^22`.
+    fn round(self, a: Self::F) -> Self::F;
+    /// `2^n` for an integral `n` in -126..=127.
+    fn pow2(self, n: Self::F) -> Self::F;
+    /// Sixteen half-precision values.
+    fn load_f16(self, x: &[u16; LANES]) -> Self::F;
+    /// Pairs of bfloat16, interleaved: the sixteen even ones and the sixteen odd ones.
+    fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (Self::F, Self::F);
+
+    fn isplat(self, x: i32) -> Self::I;
+    /// `acc[l] += sum over t < 4 of (w[4 l + t] - 128) * a[t]`, given that `acc` was started at `128 * sum of a`
+    /// less: the caller takes `128 * sum(a)` off, so `w` counts as unsigned here. Exact.
+    fn dot4(self, acc: Self::I, w: &[u8; 4 * LANES], a: &[i8; 4]) -> Self::I;
+    fn to_f32(self, v: Self::I) -> Self::F;
+
+    /// The sum of the lanes, always in the order of [`tree_sum`].
+    #[inline(always)]
+    fn sum(self, v: Self::F) -> f32 {
+        let mut lanes = [0.0; LANES];
+        self.store(v, &mut lanes);
+        tree_sum(lanes)
+    }
+
+    /// The largest lane.
+    #[inline(always)]
+    fn largest(self, v: Self::F) -> f32 {
+        let mut lanes = [0.0; LANES];
+        self.store(v, &mut lanes);
+        lanes.into_iter().fold(f32::NEG_INFINITY, f32::max)
+    }
+
+    /// `e^x`, relative error under 2e-7 for x in -87..=88; outside it is clamped to those ends.
+    ///
+    /// Cody-Waite reduction to |r| <= ln(2)/2, then the Taylor polynomial of degree 7.
+    #[inline(always)]
+    fn exp(self, x: Self::F) -> Self::F {
+        let x = self.min(self.max(x, self.splat(-87.0)), self.splat(88.0));
+        let n = self.round(self.mul(x, self.splat(std::f32::consts::LOG2_E)));
+        let r = self.fma(n, self.splat(-0.693_359_375), x);
+        let r = self.fma(n, self.splat(2.121_944_4e-4), r);
+        let mut p = self.splat(1.0 / 5040.0);
+        for c in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+            p = self.fma(p, r, self.splat(c));
+        }
+        self.mul(p, self.pow2(n))
+    }
+
+    /// `1 / (1 + e^-x)`.
+    #[inline(always)]
+    fn sigmoid(self, x: Self::F) -> Self::F {
+        let one = self.splat(1.0);
+        self.div(one, self.add(one, self.exp(self.sub(self.splat(0.0), x))))
+    }
+
+    /// `x * sigmoid(x)`.
+    #[inline(always)]
+    fn silu(self, x: Self::F) -> Self::F {
+        let e = self.exp(self.sub(self.splat(0.0), x));
+        self.div(x, self.add(self.splat(1.0), e))
+    }
+}
+
+/// Adds lane 0 to 8, 1 to 9, ...; then 0 to 4, ...; then 0 to 2, 1 to 3; then 0 to 1.
+#[inline(always)]
+pub(crate) fn tree_sum(mut x: [f32; LANES]) -> f32 {
+    for width in [8, 4, 2, 1] {
+        for i in 0..width {
+            x[i] += x[i + width];
+        }
+    }
+    x[0]
+}

@@ -1,0 +1,104 @@
+//! Sixteen lanes as plain arrays: what processors without a path of their own run.
+
+use half::{bf16, f16};
+
+use super::{LANES, Lanes};
+
+/// Fixed-width arrays that the compiler vectorises for its base instruction set.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+#[inline(always)]
+fn zip(a: [f32; LANES], b: [f32; LANES], f: impl Fn(f32, f32) -> f32) -> [f32; LANES] {
+    std::array::from_fn(|i| f(a[i], b[i]))
+}
+
+impl Lanes for Portable {
+    type F = [f32; LANES];
+    type I = [i32; LANES];
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> Self::F {
+        [x; LANES]
+    }
+    #[inline(always)]
+    fn load(self, x: &[f32; LANES]) -> Self::F {
+        *x
+    }
+    #[inline(always)]
+    fn store(self, v: Self::F, out: &mut [f32; LANES]) {
+        *out = v;
+    }
+    #[inline(always)]
+    fn add(self, a: Self::F, b: Self::F) -> Self::F {
+        zip(a, b, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, a: Self::F, b: Self::F) -> Self::F {
+        zip(a, b, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, a: Self::F, b: Self::F) -> Self::F {
+        zip(a, b, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, a: Self::F, b: Self::F) -> Self::F {
+        zip(a, b, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn max(self, a: Self::F, b: Self::F) -> Self::F {
+        zip(a, b, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn min(self, a: Self::F, b: Self::F) -> Self::F {
+        zip(a, b, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F {
+        // Only where the base instruction set fuses: elsewhere `mul_add` is a slow library call.
+        if cfg!(target_arch = "aarch64") {
+            std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
+        } else {
+            std::array::from_fn(|i| a[i] * b[i] + c[i])
+        }
+    }
+    #[inline(always)]
+    fn round(self, a: Self::F) -> Self::F {
+        // Adding and taking off 1.5 * 2^23 leaves the nearest integer; plain arithmetic, so it vectorises.
+        const MAGIC: f32 = 12_582_912.0;
+        a.map(|x| (x + MAGIC) - MAGIC)
+    }
+    #[inline(always)]
+    fn pow2(self, n: Self::F) -> Self::F {
+        n.map(|n| f32::from_bits(((n as i32 + 127) as u32) << 23))
+    }
+    #[inline(always)]
+    fn load_f16(self, x: &[u16; LANES]) -> Self::F {
+        x.map(|bits| f16::from_bits(bits).to_f32())
+    }
+    #[inline(always)]
+    fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (Self::F, Self::F) {
+        let at = |i: usize| bf16::from_bits(x[i]).to_f32();
+        (
+            std::array::from_fn(|i| at(2 * i)),
+            std::array::from_fn(|i| at(2 * i + 1)),
+        )
+    }
+
+    #[inline(always)]
+    fn isplat(self, x: i32) -> Self::I {
+        [x; LANES]
+    }
+    #[inline(always)]
+    fn dot4(self, acc: Self::I, w: &[u8; 4 * LANES], a: &[i8; 4]) -> Self::I {
+        std::array::from_fn(|l| {
+            let products = (0..4).map(|t| i32::from(w[4 * l + t]) * i32::from(a[t]));
+            acc[l] + products.sum::<i32>()
+        })
+    }
+    #[inline(always)]
+    fn to_f32(self, v: Self::I) -> Self::F {
+        v.map(|x| x as f32)
+    }
+}

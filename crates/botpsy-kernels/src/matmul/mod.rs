@@ -1,0 +1,247 @@
+//! Products of packed matrices with rows of activations.
+//!
+//! Each output element adds up its columns in one fixed order, so the bits are the same for one row and for many, on one
+//! thread and on several.
+
+mod panel;
+mod scalar;
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use botpsy_tensor::dequantize_row;
+
+use crate::Context;
+use crate::activation::Rows;
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes};
+use crate::pack::{Packed, PackedMatrix};
+use crate::pool::{Disjoint, part_of};
+use panel::{Bf16Panel, F32Panel, Panel, Q8ExactPanel, Q8Panel};
+
+/// One matrix and where its product goes: `out` is `[n, rows]`, row-major.
+#[derive(Debug)]
+pub struct Product<'a> {
+    /// The weights.
+    pub weights: &'a PackedMatrix,
+    /// The output rows.
+    pub out: &'a mut [f32],
+}
+
+/// `out[t] = W x[t]` for each input row.
+///
+/// # Panics
+/// If the lengths disagree.
+pub fn matmul(ctx: &Context, weights: &PackedMatrix, x: Rows<'_>, out: &mut [f32]) {
+    matmul_many(ctx, x, &mut [Product { weights, out }]);
+}
+
+/// Several products with the same input rows, shared among the threads as one operation.
+///
+/// # Panics
+/// If the lengths disagree.
+pub fn matmul_many(ctx: &Context, x: Rows<'_>, products: &mut [Product<'_>]) {
+    let mut parts = Vec::with_capacity(products.len());
+    let mut n_groups = 0;
+    for product in products {
+        let w = product.weights;
+        assert_eq!(x.cols, w.cols(), "input rows of {} values for {w:?}", x.cols);
+        assert_eq!(
+            product.out.len(),
+            x.n() * w.rows(),
+            "output of {w:?} for {} rows",
+            x.n()
+        );
+        let groups = n_groups..n_groups + w.rows().div_ceil(LANES);
+        n_groups = groups.end;
+        parts.push((w, groups, Disjoint(product.out.as_mut_ptr())));
+    }
+    let n_threads = ctx.pool.n_threads();
+    ctx.pool.run(|part| {
+        let mine = part_of(n_groups, part, n_threads);
+        for (w, groups, out) in &parts {
+            let (start, end) = (mine.start.max(groups.start), mine.end.min(groups.end));
+            if start < end {
+                let groups = start - groups.start..end - groups.start;
+                ctx.isa.run(Groups { w, x, groups, out });
+            }
+        }
+    });
+}
+
+/// The part of one product that one thread computes: some groups of sixteen rows, for all input rows.
+struct Groups<'a> {
+    w: &'a PackedMatrix,
+    x: Rows<'a>,
+    groups: Range<usize>,
+    out: &'a Disjoint<f32>,
+}
+
+impl Groups<'_> {
+    /// Where the outputs of input row `t` for the rows of `group` go.
+    #[inline(always)]
+    fn out(&self, t: usize, group: usize) -> &mut [f32] {
+        let rows = self.w.rows();
+        let len = LANES.min(rows - group * LANES);
+        // SAFETY: inside `[n, rows]`, checked in `matmul_many`; each group belongs to one thread.
+        unsafe { self.out.slice(t * rows + group * LANES, len) }
+    }
+
+    #[inline(always)]
+    fn panels<L: Lanes, P: Panel>(&self, l: L, panel: &P) {
+        let mut group = self.groups.start;
+        if self.x.n() == 1 {
+            while group + 8 <= self.groups.end {
+                self.tile::<L, P, 1, 8>(l, panel, 0, group);
+                group += 8;
+            }
+        }
+        // Tiles of 4 x 4 need 20 registers of full width; with half the width and 16 registers, 2 x 2 is what fits.
+        while L::WIDE && group + 4 <= self.groups.end {
+            self.strip::<L, P, 4>(l, panel, group);
+            group += 4;
+        }
+        while group + 2 <= self.groups.end {
+            self.strip::<L, P, 2>(l, panel, group);
+            group += 2;
+        }
+        while group < self.groups.end {
+            self.strip::<L, P, 1>(l, panel, group);
+            group += 1;
+        }
+    }
+
+    /// All input rows against `G` groups.
+    #[inline(always)]
+    fn strip<L: Lanes, P: Panel, const G: usize>(&self, l: L, panel: &P, group: usize) {
+        let (n, mut t) = (self.x.n(), 0);
+        while L::WIDE && t + 4 <= n {
+            self.tile::<L, P, 4, G>(l, panel, t, group);
+            t += 4;
+        }
+        while t + 2 <= n {
+            self.tile::<L, P, 2, G>(l, panel, t, group);
+            t += 2;
+        }
+        if t < n {
+            self.tile::<L, P, 1, G>(l, panel, t, group);
+        }
+    }
+
+    #[inline(always)]
+    fn tile<L: Lanes, P: Panel, const T: usize, const G: usize>(&self, l: L, panel: &P, t0: usize, g0: usize) {
+        let sums = panel.tile::<L, T, G>(l, g0, t0);
+        for (t, sums) in sums.into_iter().enumerate() {
+            for (g, sum) in sums.into_iter().enumerate() {
+                let mut lanes = [0.0; LANES];
+                l.store(sum, &mut lanes);
+                let out = self.out(t0 + t, g0 + g);
+                out.copy_from_slice(&lanes[..out.len()]);
+            }
+        }
+    }
+
+    /// Rows as they are in the file: each is decoded once and multiplied with every input row.
+    #[inline(always)]
+    fn decoded_rows(&self, dot: impl Fn(&[f32], &[f32]) -> f32) {
+        thread_local!(static ROW: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) });
+        let Packed::Blocks {
+            dtype,
+            bytes,
+            row_bytes,
+        } = &self.w.packed
+        else {
+            return;
+        };
+        ROW.with_borrow_mut(|row| {
+            row.resize(self.w.cols(), 0.0);
+            for group in self.groups.clone() {
+                for lane in 0..LANES.min(self.w.rows() - group * LANES) {
+                    dequantize_row(*dtype, &bytes[(group * LANES + lane) * row_bytes..][..*row_bytes], row);
+                    for (t, x) in self.x.exact.chunks_exact(self.x.cols).enumerate() {
+                        self.out(t, group)[lane] = dot(row, x);
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Kernel for Groups<'_> {
+    type Out = ();
+
+    fn scalar(self) {
+        match (&self.w.packed, self.x.quantized) {
+            (Packed::Blocks { .. }, _) => self.decoded_rows(scalar::dot),
+            (Packed::Q8 { q, d }, Some(x)) => scalar::int8(&self, q, d, x),
+            _ => scalar::exact(&self),
+        }
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(self, l: L) {
+        let x = self.x;
+        match (&self.w.packed, x.quantized) {
+            (Packed::Blocks { .. }, _) => self.decoded_rows(|w, x| dot(l, w, x)),
+            (Packed::F32(lines), _) => self.panels(
+                l,
+                &F32Panel {
+                    lines,
+                    x: x.exact,
+                    cols: x.cols,
+                },
+            ),
+            (Packed::Bf16(lines), _) => self.panels(
+                l,
+                &Bf16Panel {
+                    lines,
+                    x: x.exact,
+                    cols: x.cols,
+                },
+            ),
+            (Packed::Q8 { q, d }, Some(rows)) => self.panels(
+                l,
+                &Q8Panel {
+                    q,
+                    d,
+                    x: rows,
+                    cols: x.cols,
+                },
+            ),
+            (Packed::Q8 { q, d }, None) => self.panels(
+                l,
+                &Q8ExactPanel {
+                    q,
+                    d,
+                    x: x.exact,
+                    cols: x.cols,
+                },
+            ),
+        }
+    }
+}
+
+/// Sum of products, lanes over the columns; a ragged end counts as filled up with zeros.
+#[inline(always)]
+pub(crate) fn dot<L: Lanes>(l: L, a: &[f32], b: &[f32]) -> f32 {
+    let ((a, a_end), (b, b_end)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut acc = l.splat(0.0);
+    for (a, b) in a.iter().zip(b) {
+        acc = l.fma(l.load(a), l.load(b), acc);
+    }
+    if !a_end.is_empty() {
+        acc = l.fma(l.load(&filled(a_end)), l.load(&filled(b_end)), acc);
+    }
+    l.sum(acc)
+}
+
+/// A ragged end, filled up with zeros.
+#[inline(always)]
+pub(crate) fn filled(end: &[f32]) -> [f32; LANES] {
+    let mut lanes = [0.0; LANES];
+    lanes[..end.len()].copy_from_slice(end);
+    lanes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! The inner tiles: `T` input rows times `G` groups of sixteen weight rows, one kind of weights each.
+
+use crate::activation::{BLOCK, QuantizedRows};
+use crate::lanes::{LANES, Lanes};
+use crate::pack::{Line, Q8Bytes};
+
+/// Weights and input rows of one kind.
+pub(super) trait Panel {
+    /// The sums of input rows `t0..t0 + T` with groups `g0..g0 + G`. Columns are added in order, whatever `T` and `G`.
+    fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T];
+}
+
+/// `cols` values from row `t0` on, `T` times.
+#[inline(always)]
+fn rows<U, const T: usize>(x: &[U], cols: usize, t0: usize) -> [&[U]; T] {
+    std::array::from_fn(|t| &x[(t0 + t) * cols..][..cols])
+}
+
+pub(super) struct F32Panel<'a> {
+    pub(super) lines: &'a [Line<[f32; LANES]>],
+    pub(super) x: &'a [f32],
+    pub(super) cols: usize,
+}
+
+impl Panel for F32Panel<'_> {
+    #[inline(always)]
+    fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
+        let w: [_; G] = rows(self.lines, self.cols, g0);
+        let x: [_; T] = rows(self.x, self.cols, t0);
+        let mut acc = [[l.splat(0.0); G]; T];
+        for k in 0..self.cols {
+            let w = w.map(|w| l.load(&w[k].0));
+            for t in 0..T {
+                let x = l.splat(x[t][k]);
+                for g in 0..G {
+                    acc[t][g] = l.fma(w[g], x, acc[t][g]);
+                }
+            }
+        }
+        acc
+    }
+}
+
+pub(super) struct Bf16Panel<'a> {
+    pub(super) lines: &'a [Line<[u16; 2 * LANES]>],
+    pub(super) x: &'a [f32],
+    pub(super) cols: usize,
+}
+
+impl Panel for Bf16Panel<'_> {
+    #[inline(always)]
+    fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
+        let w: [_; G] = rows(self.lines, self.cols.div_ceil(2), g0);
+        let x: [_; T] = rows(self.x, self.cols, t0);
+        let mut acc = [[l.splat(0.0); G]; T];
+        for pair in 0..self.cols / 2 {
+            let w = w.map(|w| l.load_bf16_pairs(&w[pair].0));
+            for t in 0..T {
+                let (even, odd) = (l.splat(x[t][2 * pair]), l.splat(x[t][2 * pair + 1]));
+                for g in 0..G {
+                    acc[t][g] = l.fma(w[g].1, odd, l.fma(w[g].0, even, acc[t][g]));
+                }
+            }
+        }
+        if self.cols % 2 == 1 {
+            let last = self.cols / 2;
+            for t in 0..T {
+                for g in 0..G {
+                    acc[t][g] = l.fma(l.load_bf16_pairs(&w[g][last].0).0, l.splat(x[t][2 * last]), acc[t][g]);
+                }
+            }
+        }
+        acc
+    }
+}
+
+pub(super) struct Q8Panel<'a> {
+    pub(super) q: &'a [Q8Bytes],
+    pub(super) d: &'a [[u16; LANES]],
+    pub(super) x: &'a QuantizedRows,
+    pub(super) cols: usize,
+}
+
+impl Panel for Q8Panel<'_> {
+    /// Per block of 32 columns: an exact integer sum, then one fused multiply-add with the product of both scales.
+    #[inline(always)]
+    fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
+        let blocks = self.cols / BLOCK;
+        let q: [_; G] = rows(self.q, blocks, g0);
+        let d: [_; G] = rows(self.d, blocks, g0);
+        let x: [&[i8]; T] = rows(&self.x.q, self.cols, t0);
+        let x: [&[[i8; 4]]; T] = x.map(|x| x.as_chunks::<4>().0);
+        let x_d: [_; T] = rows(&self.x.d, blocks, t0);
+        let offset: [_; T] = rows(&self.x.offset, blocks, t0);
+        let mut acc = [[l.splat(0.0); G]; T];
+        for block in 0..blocks {
+            let mut sum: [[L::I; G]; T] = std::array::from_fn(|t| [l.isplat(offset[t][block]); G]);
+            for four in 0..BLOCK / 4 {
+                for t in 0..T {
+                    let a = &x[t][block * (BLOCK / 4) + four];
+                    for g in 0..G {
+                        sum[t][g] = l.dot4(sum[t][g], &q[g][block][four].0, a);
+                    }
+                }
+            }
+            let d = d.map(|d| l.load_f16(&d[block]));
+            for t in 0..T {
+                let x_d = l.splat(x_d[t][block]);
+                for g in 0..G {
+                    acc[t][g] = l.fma(l.to_f32(sum[t][g]), l.mul(d[g], x_d), acc[t][g]);
+                }
+            }
+        }
+        acc
+    }
+}
+
+/// Int8 weights with exact input rows: the weights are decoded on the way. For checks, not for speed.
+pub(super) struct Q8ExactPanel<'a> {
+    pub(super) q: &'a [Q8Bytes],
+    pub(super) d: &'a [[u16; LANES]],
+    pub(super) x: &'a [f32],
+    pub(super) cols: usize,
+}
+
+impl Panel for Q8ExactPanel<'_> {
+    #[inline(always)]
+    fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
+        let blocks = self.cols / BLOCK;
+        let q: [_; G] = rows(self.q, blocks, g0);
+        let d: [_; G] = rows(self.d, blocks, g0);
+        let x: [_; T] = rows(self.x, self.cols, t0);
+        let mut acc = [[l.splat(0.0); G]; T];
+        for k in 0..self.cols {
+            for g in 0..G {
+                let bytes = &q[g][k / BLOCK][k % BLOCK / 4].0;
+                let values = std::array::from_fn(|lane| f32::from(bytes[4 * lane + k % 4]) - 128.0);
+                let w = l.mul(l.load(&values), l.load_f16(&d[g][k / BLOCK]));
+                for t in 0..T {
+                    acc[t][g] = l.fma(w, l.splat(x[t][k]), acc[t][g]);
+                }
+            }
+        }
+        acc
+    }
+}
