@@ -69,14 +69,7 @@ mod tests {
 
     #[test]
     fn draws_never_change() {
-        let uniform = |seed, choice, position| {
-            DrawKey {
-                seed,
-                choice,
-                position,
-            }
-            .uniform()
-        };
+        let uniform = |seed, choice, position| DrawKey { seed, choice, position }.uniform();
         assert_eq!(
             VECTORS.map(|(seed, choice, position, _)| uniform(seed, choice, position)),
             VECTORS.map(|v| v.3)
@@ -106,9 +99,6 @@ mod tests {
             assert!((0.0..1.0).contains(&u));
             buckets[(u * 16.0) as usize] += 1;
         }
-        assert!(
-            buckets.iter().all(|n| (850..1150).contains(n)),
-            "{buckets:?}"
-        );
+        assert!(buckets.iter().all(|n| (850..1150).contains(n)), "{buckets:?}");
     }
 }

@@ -24,21 +24,13 @@ pub struct Logprobs {
 /// The log-softmax of `logits` at `chosen` and at the `n_top` best tokens.
 ///
 /// Sums run in f64 over ids in ascending order, so the result is the same on every machine with the same `exp`.
-pub(super) fn logprobs(
-    logits: &[f32],
-    chosen: TokenId,
-    n_top: usize,
-    ranking: &mut Ranking,
-) -> Logprobs {
+pub(super) fn logprobs(logits: &[f32], chosen: TokenId, n_top: usize, ranking: &mut Ranking) -> Logprobs {
     ranking.fill_best(logits, n_top.max(1));
     let best = ranking
         .best()
         .first()
         .map_or(0.0, |candidate| f64::from(candidate.value));
-    let sum: f64 = logits
-        .iter()
-        .map(|logit| (f64::from(*logit) - best).exp())
-        .sum();
+    let sum: f64 = logits.iter().map(|logit| (f64::from(*logit) - best).exp()).sum();
     let log_sum = sum.ln();
     let at = |id, logit: f32| TokenLogprob {
         id,
@@ -46,10 +38,7 @@ pub(super) fn logprobs(
     };
     let chosen = at(
         chosen,
-        logits
-            .get(chosen as usize)
-            .copied()
-            .unwrap_or(f32::NEG_INFINITY),
+        logits.get(chosen as usize).copied().unwrap_or(f32::NEG_INFINITY),
     );
     Logprobs {
         chosen,
@@ -72,10 +61,7 @@ mod tests {
         let logits = [1.0_f32, 4.0, 2.0, 1.0].map(|weight| weight.ln() + 3.0);
         let result = logprobs(&logits, 3, 3, &mut Ranking::default());
         assert!((result.chosen.logprob - 0.125_f32.ln()).abs() < 1e-6);
-        assert_eq!(
-            result.top.iter().map(|top| top.id).collect::<Vec<_>>(),
-            [1, 2, 0]
-        );
+        assert_eq!(result.top.iter().map(|top| top.id).collect::<Vec<_>>(), [1, 2, 0]);
         assert!((result.top[0].logprob - 0.5_f32.ln()).abs() < 1e-6);
     }
 
@@ -83,17 +69,7 @@ mod tests {
     fn huge_logits_do_not_overflow_and_bans_have_no_probability() {
         let logits = [3.0e38, 3.0e38, f32::NEG_INFINITY, -3.0e38];
         let result = logprobs(&logits, 2, 0, &mut Ranking::default());
-        assert_eq!(
-            (result.chosen.logprob, result.top.len()),
-            (f32::NEG_INFINITY, 0)
-        );
-        assert!(
-            (logprobs(&logits, 0, 1, &mut Ranking::default())
-                .chosen
-                .logprob
-                - 0.5_f32.ln())
-            .abs()
-                < 1e-6
-        );
+        assert_eq!((result.chosen.logprob, result.top.len()), (f32::NEG_INFINITY, 0));
+        assert!((logprobs(&logits, 0, 1, &mut Ranking::default()).chosen.logprob - 0.5_f32.ln()).abs() < 1e-6);
     }
 }

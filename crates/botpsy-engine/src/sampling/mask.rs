@@ -71,10 +71,7 @@ impl TokenMask {
 
     /// How many tokens are allowed.
     pub fn count(&self) -> usize {
-        self.words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Sets the logit of every denied token to negative infinity. `values` is as long as the mask.
@@ -94,11 +91,7 @@ impl TokenMask {
 
     fn checked(&self, id: TokenId) -> usize {
         let id = id as usize;
-        assert!(
-            id < self.len,
-            "token {id} is outside a mask of {} tokens",
-            self.len
-        );
+        assert!(id < self.len, "token {id} is outside a mask of {} tokens", self.len);
         id
     }
 }
@@ -133,11 +126,7 @@ mod tests {
         let mut values = vec![1.0; 200];
         mask.apply(&mut values);
         for (id, value) in values.iter().enumerate() {
-            assert_eq!(
-                *value == f32::NEG_INFINITY,
-                !mask.allows(id as u32),
-                "token {id}"
-            );
+            assert_eq!(*value == f32::NEG_INFINITY, !mask.allows(id as u32), "token {id}");
         }
     }
 

@@ -87,12 +87,7 @@ pub fn raw_logprobs(
     scratch: &mut SamplerScratch,
 ) -> Option<Logprobs> {
     let n_top = sampling.settings().top_logprobs?;
-    Some(logprobs::logprobs(
-        logits,
-        chosen,
-        n_top as usize,
-        &mut scratch.ranking,
-    ))
+    Some(logprobs::logprobs(logits, chosen, n_top as usize, &mut scratch.ranking))
 }
 
 /// Copies the logits to `values` and applies mask, bias and penalties.
@@ -169,19 +164,14 @@ fn weight(best: f32, temperature: f32) -> impl Fn(f32) -> f64 {
 
 fn check_logits(logits: &[f32]) -> Result<(), Error> {
     // NaN and positive infinity both fail the comparison; a fold without early exit runs at memory speed.
-    if logits
-        .iter()
-        .fold(true, |fine, logit| fine & (*logit <= f32::MAX))
-    {
+    if logits.iter().fold(true, |fine, logit| fine & (*logit <= f32::MAX)) {
         return Ok(());
     }
     let bad = logits
         .iter()
         .zip(0..)
         .find(|(logit, _)| logit.is_nan() || **logit == f32::INFINITY);
-    bad.map_or(Ok(()), |(logit, id)| {
-        Err(Error::BadLogit { id, value: *logit })
-    })
+    bad.map_or(Ok(()), |(logit, id)| Err(Error::BadLogit { id, value: *logit }))
 }
 
 /// The largest value, in lanes so that the compiler can vectorize it. There is no NaN.
@@ -193,9 +183,5 @@ fn maximum(values: &[f32]) -> f32 {
             *lane = if *value > *lane { *value } else { *lane };
         }
     }
-    lanes
-        .iter()
-        .chain(rest)
-        .copied()
-        .fold(f32::NEG_INFINITY, f32::max)
+    lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max)
 }

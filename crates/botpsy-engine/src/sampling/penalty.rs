@@ -79,10 +79,7 @@ pub(super) fn penalize(values: &mut [f32], history: &TokenHistory, settings: &Sa
     }
     // The map's order is random, but each entry touches a logit of its own.
     for (id, count) in &history.counts {
-        if let Some(value) = values
-            .get_mut(*id as usize)
-            .filter(|value| value.is_finite())
-        {
+        if let Some(value) = values.get_mut(*id as usize).filter(|value| value.is_finite()) {
             let scaled = if *value > 0.0 {
                 *value / repetition
             } else {
@@ -121,26 +118,11 @@ mod tests {
     #[test]
     fn the_scope_decides_what_counts() {
         let (prompt, answer) = ([0, 0, 1], [2, 2, 3]);
-        assert_eq!(
-            counts(PenaltyScope::Generated, &prompt, &answer),
-            [0, 0, 2, 1]
-        );
-        assert_eq!(
-            counts(PenaltyScope::LastN(0), &prompt, &answer),
-            [0, 0, 0, 0]
-        );
-        assert_eq!(
-            counts(PenaltyScope::LastN(2), &prompt, &answer),
-            [0, 0, 1, 1]
-        );
-        assert_eq!(
-            counts(PenaltyScope::LastN(5), &prompt, &answer),
-            [1, 1, 2, 1]
-        );
-        assert_eq!(
-            counts(PenaltyScope::LastN(64), &prompt, &answer),
-            [2, 1, 2, 1]
-        );
+        assert_eq!(counts(PenaltyScope::Generated, &prompt, &answer), [0, 0, 2, 1]);
+        assert_eq!(counts(PenaltyScope::LastN(0), &prompt, &answer), [0, 0, 0, 0]);
+        assert_eq!(counts(PenaltyScope::LastN(2), &prompt, &answer), [0, 0, 1, 1]);
+        assert_eq!(counts(PenaltyScope::LastN(5), &prompt, &answer), [1, 1, 2, 1]);
+        assert_eq!(counts(PenaltyScope::LastN(64), &prompt, &answer), [2, 1, 2, 1]);
         assert_eq!(counts(PenaltyScope::LastN(2), &prompt, &[]), [1, 1, 0, 0]);
     }
 

@@ -58,18 +58,14 @@ impl Ranking {
         self.candidates.clear();
         let mut floor = f32::NEG_INFINITY;
         for (block, first_id) in values.chunks(BLOCK).zip((0..).step_by(BLOCK)) {
-            if !block
-                .iter()
-                .fold(false, |above, value| above | (*value > floor))
-            {
+            if !block.iter().fold(false, |above, value| above | (*value > floor)) {
                 continue;
             }
             for (value, id) in block.iter().zip(first_id..) {
                 if *value > floor {
                     self.candidates.push(Candidate { value: *value, id });
                     if self.candidates.len() == room {
-                        self.candidates
-                            .select_nth_unstable_by(k - 1, Candidate::order);
+                        self.candidates.select_nth_unstable_by(k - 1, Candidate::order);
                         self.candidates.truncate(k);
                         floor = self.candidates[k - 1].value;
                     }
@@ -83,8 +79,7 @@ impl Ranking {
 
     /// Drops every candidate for which `keep` is false. `keep` must not prefer a worse candidate over a better one.
     pub(super) fn retain(&mut self, keep: impl Fn(f32) -> bool) {
-        self.sorted =
-            self.candidates[..self.sorted].partition_point(|candidate| keep(candidate.value));
+        self.sorted = self.candidates[..self.sorted].partition_point(|candidate| keep(candidate.value));
         self.candidates.retain(|candidate| keep(candidate.value));
     }
 
@@ -103,26 +98,18 @@ impl Ranking {
         let found = self.find_cumulative(&weight, |sum| sum > target);
         // Not found: the cumulative sum fell short of the total by rounding, and the draw belongs to the last bucket in use.
         let index = found.or_else(|| {
-            let used = self.candidates[..self.sorted]
-                .partition_point(|candidate| weight(candidate.value) > 0.0);
+            let used = self.candidates[..self.sorted].partition_point(|candidate| weight(candidate.value) > 0.0);
             used.checked_sub(1)
         })?;
         Some(self.candidates[index].id)
     }
 
     fn total(&self, weight: &impl Fn(f32) -> f64) -> f64 {
-        self.candidates
-            .iter()
-            .map(|candidate| weight(candidate.value))
-            .sum()
+        self.candidates.iter().map(|candidate| weight(candidate.value)).sum()
     }
 
     /// Index of the first candidate, best first, at which `reached` holds for the cumulative weight.
-    fn find_cumulative(
-        &mut self,
-        weight: &impl Fn(f32) -> f64,
-        reached: impl Fn(f64) -> bool,
-    ) -> Option<usize> {
+    fn find_cumulative(&mut self, weight: &impl Fn(f32) -> f64, reached: impl Fn(f64) -> bool) -> Option<usize> {
         let mut sum = 0.0;
         for index in 0..self.candidates.len() {
             if index == self.sorted {
@@ -155,10 +142,7 @@ impl Ranking {
         while self.sorted < self.candidates.len() {
             self.sort_more();
         }
-        self.candidates
-            .iter()
-            .map(|candidate| candidate.id)
-            .collect()
+        self.candidates.iter().map(|candidate| candidate.id).collect()
     }
 
     /// The candidates that are sorted.

@@ -171,11 +171,7 @@ impl SamplingSettings {
                 });
             }
         }
-        match self
-            .logit_bias
-            .windows(2)
-            .find(|pair| pair[0].0 == pair[1].0)
-        {
+        match self.logit_bias.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => Err(Error::Setting {
                 field: format!("logit_bias[{}]", pair[0].0),
                 value: "two entries".to_owned(),
@@ -228,10 +224,7 @@ mod tests {
             error(|s| s.temperature = f32::NAN),
             "temperature is NaN: it must be a finite number, at least 0"
         );
-        assert_eq!(
-            error(|s| s.top_p = 0.0),
-            "top_p is 0: it must be above 0 and at most 1"
-        );
+        assert_eq!(error(|s| s.top_p = 0.0), "top_p is 0: it must be above 0 and at most 1");
         assert_eq!(
             error(|s| s.top_p = 1.01),
             "top_p is 1.01: it must be above 0 and at most 1"
@@ -279,10 +272,7 @@ mod tests {
             ..SamplingSettings::default()
         };
         let sampling = settings.validate().unwrap();
-        assert_eq!(
-            sampling.settings().logit_bias,
-            [(2, 100.0), (9, f32::NEG_INFINITY)]
-        );
+        assert_eq!(sampling.settings().logit_bias, [(2, 100.0), (9, f32::NEG_INFINITY)]);
     }
 
     #[test]
@@ -294,11 +284,7 @@ mod tests {
             (0.3, 0.95, NonZeroU32::new(20), 0.0)
         );
         assert_eq!(
-            (
-                s.presence_penalty,
-                s.frequency_penalty,
-                s.repetition_penalty
-            ),
+            (s.presence_penalty, s.frequency_penalty, s.repetition_penalty),
             (1.5, 0.0, 1.0)
         );
     }

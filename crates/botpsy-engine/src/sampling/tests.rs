@@ -92,9 +92,7 @@ fn naive_kept(case: &Case) -> Vec<(TokenId, f64)> {
             value = (value - count as f32 * s.frequency_penalty - s.presence_penalty).max(f32::MIN);
         }
         value = value.min(f32::MAX);
-        if value > f32::NEG_INFINITY
-            && !case.denied.iter().any(|denied| denied % vocab as u32 == id)
-        {
+        if value > f32::NEG_INFINITY && !case.denied.iter().any(|denied| denied % vocab as u32 == id) {
             sorted.push((id, value));
         }
     }
@@ -103,11 +101,8 @@ fn naive_kept(case: &Case) -> Vec<(TokenId, f64)> {
         return Vec::new();
     };
 
-    let weigh =
-        |value: f32, temperature: f32| ((f64::from(value) - best) / f64::from(temperature)).exp();
-    let top_k = |list: &mut Vec<(TokenId, f32)>| {
-        list.truncate(s.top_k.map_or(usize::MAX, |k| k.get() as usize))
-    };
+    let weigh = |value: f32, temperature: f32| ((f64::from(value) - best) / f64::from(temperature)).exp();
+    let top_k = |list: &mut Vec<(TokenId, f32)>| list.truncate(s.top_k.map_or(usize::MAX, |k| k.get() as usize));
     let min_p = |list: &mut Vec<(TokenId, f32)>, t: f32| {
         list.retain(|(_, value)| weigh(*value, t) >= f64::from(s.min_p));
     };
@@ -151,11 +146,7 @@ fn naive_pick(kept: &[(TokenId, f64)], uniform: f64) -> TokenId {
             return *id;
         }
     }
-    kept.iter()
-        .rev()
-        .find(|(_, weight)| *weight > 0.0)
-        .unwrap()
-        .0
+    kept.iter().rev().find(|(_, weight)| *weight > 0.0).unwrap().0
 }
 
 fn any_logit() -> impl Strategy<Value = f32> {
@@ -168,10 +159,7 @@ fn any_logit() -> impl Strategy<Value = f32> {
 }
 
 fn any_settings() -> impl Strategy<Value = SamplingSettings> {
-    let scope = prop_oneof![
-        Just(PenaltyScope::Generated),
-        (0_u32..12).prop_map(PenaltyScope::LastN)
-    ];
+    let scope = prop_oneof![Just(PenaltyScope::Generated), (0_u32..12).prop_map(PenaltyScope::LastN)];
     let order = prop_oneof![Just(SamplerOrder::Vllm), Just(SamplerOrder::LlamaCpp)];
     let filters = (
         prop_oneof![Just(1e-40_f32), 0.01_f32..3.0, Just(1.0), Just(1e30)],
@@ -179,18 +167,10 @@ fn any_settings() -> impl Strategy<Value = SamplingSettings> {
         prop_oneof![Just(None), (1_u32..60).prop_map(NonZeroU32::new)],
         prop_oneof![Just(0.0_f32), 0.0_f32..0.99],
     );
-    let penalties = (
-        -2.0_f32..2.0,
-        -2.0_f32..2.0,
-        prop_oneof![Just(1.0_f32), 0.5_f32..2.0],
-    );
-    let bias = prop::collection::btree_map(
-        0_u32..8,
-        prop_oneof![-100.0_f32..100.0, Just(f32::NEG_INFINITY)],
-        0..3,
-    );
-    (filters, penalties, bias, scope, order).prop_map(
-        |(filters, penalties, bias, penalty_scope, order)| SamplingSettings {
+    let penalties = (-2.0_f32..2.0, -2.0_f32..2.0, prop_oneof![Just(1.0_f32), 0.5_f32..2.0]);
+    let bias = prop::collection::btree_map(0_u32..8, prop_oneof![-100.0_f32..100.0, Just(f32::NEG_INFINITY)], 0..3);
+    (filters, penalties, bias, scope, order).prop_map(|(filters, penalties, bias, penalty_scope, order)| {
+        SamplingSettings {
             temperature: filters.0,
             top_p: filters.1,
             top_k: filters.2,
@@ -202,8 +182,8 @@ fn any_settings() -> impl Strategy<Value = SamplingSettings> {
             penalty_scope,
             order,
             ..SamplingSettings::greedy()
-        },
-    )
+        }
+    })
 }
 
 fn any_case() -> impl Strategy<Value = Case> {
@@ -224,11 +204,7 @@ fn any_case() -> impl Strategy<Value = Case> {
                 prompt,
                 answer,
                 denied,
-                key: DrawKey {
-                    seed,
-                    choice,
-                    position,
-                },
+                key: DrawKey { seed, choice, position },
             },
         )
 }
@@ -314,10 +290,7 @@ fn draws_deep_in_a_wide_vocabulary_equal_the_plain_sort() {
                     kept.len() > FIRST_LOOK,
                     "the case should look past the first sorted part"
                 );
-                assert_eq!(
-                    case.sampled().unwrap(),
-                    naive_pick(&kept, case.key.uniform())
-                );
+                assert_eq!(case.sampled().unwrap(), naive_pick(&kept, case.key.uniform()));
             }
         }
     }
@@ -352,10 +325,7 @@ fn the_orders_keep_different_candidates() {
         ..SamplingSettings::greedy()
     };
     assert_eq!(plain(&logits, settings(SamplerOrder::Vllm)).kept(), [0]);
-    assert_eq!(
-        plain(&logits, settings(SamplerOrder::LlamaCpp)).kept(),
-        [0, 1]
-    );
+    assert_eq!(plain(&logits, settings(SamplerOrder::LlamaCpp)).kept(), [0, 1]);
 }
 
 #[test]
@@ -398,24 +368,14 @@ fn the_draw_takes_the_bucket_into_which_it_falls() {
 #[test]
 fn ties_go_to_the_lowest_id() {
     let logits = [1.0, 5.0, 5.0, 5.0];
-    assert_eq!(
-        plain(&logits, SamplingSettings::greedy())
-            .sampled()
-            .unwrap(),
-        1
-    );
+    assert_eq!(plain(&logits, SamplingSettings::greedy()).sampled().unwrap(), 1);
     let two = SamplingSettings {
         temperature: 1.0,
         top_k: NonZeroU32::new(2),
         ..SamplingSettings::greedy()
     };
     assert_eq!(plain(&logits, two).kept(), [1, 2]);
-    assert_eq!(
-        plain(&[-0.0, 0.0], SamplingSettings::greedy())
-            .sampled()
-            .unwrap(),
-        0
-    );
+    assert_eq!(plain(&[-0.0, 0.0], SamplingSettings::greedy()).sampled().unwrap(), 0);
 }
 
 #[test]
@@ -453,10 +413,7 @@ fn what_cannot_be_sampled_is_an_error_that_says_why() {
         message(&plain(&[1.0, 2.0], bias)),
         "logit_bias: token 5 is outside the vocabulary of 2"
     );
-    let (sampling, history) = (
-        Sampling::default(),
-        TokenHistory::new(PenaltyScope::Generated, &[]),
-    );
+    let (sampling, history) = (Sampling::default(), TokenHistory::new(PenaltyScope::Generated, &[]));
     let key = DrawKey {
         seed: 0,
         choice: 0,
