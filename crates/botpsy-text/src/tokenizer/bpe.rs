@@ -181,3 +181,74 @@ impl Bpe {
 fn queue_entry(rank: u32, at: u32) -> Reverse<u64> {
     Reverse(u64::from(rank) << 32 | u64::from(at))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A few numbers that look random.
+    fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
+        move |end| {
+            state = state
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x1405_7b7e_f767_814f);
+            (state >> 33) as usize % end
+        }
+    }
+
+    /// Merges between random tokens; each makes a new one.
+    fn random_bpe(next: &mut impl FnMut(usize) -> usize) -> (Bpe, Vec<(u32, u32)>) {
+        let mut merges = Vec::new();
+        for _ in 0..40 {
+            // Three letters and all tokens made so far.
+            let mut part = || match next(3 + merges.len()) {
+                letter @ 0..3 => u32::from(b'a') + letter as u32,
+                made => 256 + made as u32 - 3,
+            };
+            let pair = (part(), part());
+            if !merges.contains(&pair) {
+                merges.push(pair);
+            }
+        }
+        let mut pairs = PairTable::with_capacity(merges.len());
+        for (rank, &(left, right)) in (0..).zip(&merges) {
+            pairs.insert(left, right, rank).unwrap();
+        }
+        let results = (256..).take(merges.len()).collect();
+        (
+            Bpe::new(std::array::from_fn(|byte| byte as u32), pairs, results),
+            merges,
+        )
+    }
+
+    /// The definition: the first pair of the lowest rank, again and again.
+    fn merge_plainly(word: &[u8], merges: &[(u32, u32)]) -> Vec<TokenId> {
+        let mut ids: Vec<u32> = word.iter().copied().map(u32::from).collect();
+        let rank_at = |ids: &[u32], at: usize| merges.iter().position(|&pair| pair == (ids[at], ids[at + 1]));
+        while let Some((rank, at)) = (0..ids.len().saturating_sub(1))
+            .filter_map(|at| Some((rank_at(&ids, at)?, at)))
+            .min()
+        {
+            ids.splice(at..at + 2, [256 + rank as u32]);
+        }
+        ids.into_iter().map(TokenId).collect()
+    }
+
+    #[test]
+    fn both_ways_to_merge_follow_the_definition() {
+        let mut next = numbers(7);
+        let mut scratch = Scratch::default();
+        for _ in 0..300 {
+            let (bpe, merges) = random_bpe(&mut next);
+            for _ in 0..5 {
+                let word: Vec<u8> = (0..1 + next(MAX_SHORT)).map(|_| b'a' + next(3) as u8).collect();
+                let expected = merge_plainly(&word, &merges);
+                let (mut short, mut long) = (Vec::new(), Vec::new());
+                bpe.merge_short(&word, &mut short);
+                bpe.merge_long(&word, &mut scratch, &mut long);
+                assert_eq!(short, expected, "{word:?} {merges:?}");
+                assert_eq!(long, expected, "{word:?} {merges:?}");
+            }
+        }
+    }
+}

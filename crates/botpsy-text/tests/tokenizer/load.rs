@@ -107,7 +107,7 @@ fn real_spec(ranks: &str, special: &Value) -> TokenizerSpec {
 }
 
 /// The character of each byte, as GPT-2 made them up.
-fn alphabet() -> Vec<char> {
+pub fn alphabet() -> Vec<char> {
     let mut moved = (0x100..).filter_map(char::from_u32);
     let printable = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
     (0..=255)

@@ -2,5 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
 
+mod build;
 mod load;
+mod mutate;
+mod random;
 mod reference;
+mod round_trip;
+mod stream;
+mod untrusted;
