@@ -295,8 +295,8 @@ fn merge<L: Lanes, E: Element, const R: usize>(
     let mut shrink = [0.0; R];
     for r in 0..R {
         let (lanes, _) = weights[r].as_chunks_mut::<LANES>();
-        for b in 0..BLOCKS {
-            l.store(l.mul(scores[r][b], scale), &mut lanes[b]);
+        for (lanes, scores) in lanes.iter_mut().zip(scores[r]) {
+            l.store(l.mul(scores, scale), lanes);
         }
         // Positions after this token may hold anything: they must not take part.
         weights[r][valid..].fill(f32::NEG_INFINITY);
@@ -306,17 +306,12 @@ fn merge<L: Lanes, E: Element, const R: usize>(
             .fold(l.splat(running[r].largest), |m, w| l.max(m, l.load(w)));
         let largest = l.largest(largest);
         shrink[r] = (running[r].largest - largest).exp();
-        let mut total = l.splat(0.0);
-        for b in 0..BLOCKS {
-            let w = l.exp(l.sub(l.load(&lanes[b]), l.splat(largest)));
-            l.store(w, &mut lanes[b]);
-            for (i, w) in lanes[b].iter_mut().enumerate() {
-                if b * LANES + i >= valid {
-                    *w = 0.0;
-                }
-            }
-            total = l.add(total, l.load(&lanes[b]));
+        for lanes in lanes {
+            l.store(l.exp(l.sub(l.load(lanes), l.splat(largest))), lanes);
         }
+        weights[r][valid..].fill(0.0);
+        let (lanes, _) = weights[r].as_chunks::<LANES>();
+        let total = lanes.iter().fold(l.splat(0.0), |sum, w| l.add(sum, l.load(w)));
         running[r] = Running {
             largest,
             total: running[r].total * shrink[r] + l.sum(total),

@@ -14,42 +14,58 @@ use crate::matmul::{dot, filled};
 pub fn rms_norm(ctx: &Context, x: &[f32], w: &[f32], eps: f32, out: &mut [f32]) {
     assert_eq!(x.len(), out.len(), "norm output");
     ctx.pool.for_each_chunk(out, w.len(), |i, out| {
-        let x = &x[i * w.len()..][..w.len()];
-        ctx.isa.run(Norm {
-            x,
-            weight: Weight::Row(w),
-            mean_over: w.len(),
-            eps,
-            out,
-        });
+        out.copy_from_slice(&x[i * w.len()..][..w.len()]);
+        rms_norm_in_place(ctx, out, w, eps);
     });
 }
 
-/// `out = x / sqrt(sum(x^2) + eps) * scale` for each row of `width` values, rows `stride` apart in `x`.
+/// [`rms_norm`] of one row, on the calling thread.
 ///
 /// # Panics
 /// If the lengths disagree.
-pub fn l2_norm(ctx: &Context, x: &[f32], stride: usize, width: usize, scale: f32, eps: f32, out: &mut [f32]) {
-    assert!(width <= stride, "rows of {width} values {stride} apart");
-    for (x, out) in x.chunks(stride).zip(out.chunks_exact_mut(width)) {
+pub fn rms_norm_in_place(ctx: &Context, x: &mut [f32], w: &[f32], eps: f32) {
+    assert_eq!(x.len(), w.len(), "norm weight");
+    ctx.isa.run(Norm {
+        mean_over: x.len(),
+        weight: Weight::Row(w),
+        eps,
+        x,
+    });
+}
+
+/// `x = x / sqrt(sum(x^2) + eps) * scale` for each row of `width` values, on the calling thread.
+///
+/// # Panics
+/// If `x` is no whole number of rows.
+pub fn l2_norm(ctx: &Context, x: &mut [f32], width: usize, scale: f32, eps: f32) {
+    assert!(x.len().is_multiple_of(width), "{} values in rows of {width}", x.len());
+    for x in x.chunks_exact_mut(width) {
         ctx.isa.run(Norm {
-            x: &x[..width],
-            weight: Weight::Same(scale),
             mean_over: 1,
+            weight: Weight::Same(scale),
             eps,
-            out,
+            x,
         });
     }
 }
 
-/// One row times one factor for the length, and a weight per value.
+/// The gated norm of a linear-attention layer, for one head: `x = x / sqrt(mean(x^2) + eps) * w * silu(z)`.
+///
+/// # Panics
+/// If the lengths disagree.
+pub fn gated_norm(ctx: &Context, x: &mut [f32], w: &[f32], z: &[f32], eps: f32) {
+    assert_eq!(x.len(), z.len(), "gated norm");
+    rms_norm_in_place(ctx, x, w, eps);
+    ctx.isa.run(SiluTimes { gate: z, x });
+}
+
+/// One row times one factor for its length, and a weight per value.
 struct Norm<'a> {
-    x: &'a [f32],
+    x: &'a mut [f32],
     weight: Weight<'a>,
     /// What the sum of squares is divided by.
     mean_over: usize,
     eps: f32,
-    out: &'a mut [f32],
 }
 
 #[derive(Clone, Copy)]
@@ -60,19 +76,11 @@ enum Weight<'a> {
 
 impl Norm<'_> {
     #[inline(always)]
-    fn scaled(self, sum_of_squares: f32) {
+    fn scale(self, sum_of_squares: f32) {
         let factor = 1.0 / (sum_of_squares / self.mean_over as f32 + self.eps).sqrt();
         match self.weight {
-            Weight::Row(w) => {
-                for ((out, x), w) in self.out.iter_mut().zip(self.x).zip(w) {
-                    *out = x * factor * w;
-                }
-            }
-            Weight::Same(w) => {
-                for (out, x) in self.out.iter_mut().zip(self.x) {
-                    *out = x * factor * w;
-                }
-            }
+            Weight::Row(w) => self.x.iter_mut().zip(w).for_each(|(x, w)| *x = *x * factor * w),
+            Weight::Same(w) => self.x.iter_mut().for_each(|x| *x = *x * factor * w),
         }
     }
 }
@@ -81,34 +89,15 @@ impl Kernel for Norm<'_> {
     type Out = ();
 
     fn scalar(self) {
-        let sum = self.x.iter().map(|x| x * x).sum();
-        self.scaled(sum);
+        let sum = self.x.iter().map(|x| *x * *x).sum();
+        self.scale(sum);
     }
 
     #[inline(always)]
     fn vector<L: Lanes>(self, l: L) {
         let sum = dot(l, self.x, self.x);
-        self.scaled(sum);
+        self.scale(sum);
     }
-}
-
-/// The gated norm of a linear-attention layer, for one head: `out = o / sqrt(mean(o^2) + eps) * w * silu(z)`.
-///
-/// # Panics
-/// If the lengths disagree.
-pub fn gated_norm(ctx: &Context, o: &[f32], w: &[f32], z: &[f32], eps: f32, out: &mut [f32]) {
-    assert!(
-        o.len() == w.len() && z.len() == w.len() && out.len() == w.len(),
-        "gated norm"
-    );
-    ctx.isa.run(Norm {
-        x: o,
-        weight: Weight::Row(w),
-        mean_over: w.len(),
-        eps,
-        out,
-    });
-    ctx.isa.run(SiluTimes { gate: z, x: out });
 }
 
 /// `x = x * silu(gate)`.
@@ -163,10 +152,10 @@ mod tests {
                     isa,
                     pool: ThreadPool::new(2),
                 };
-                let mut out = [vec![0.0; 3 * width], vec![0.0; 3 * width], vec![0.0; width]];
+                let mut out = [vec![0.0; 3 * width], x.clone(), x[..width].to_vec()];
                 rms_norm(&ctx, &x, &w, 1e-6, &mut out[0]);
-                l2_norm(&ctx, &x, width, width, 0.5, 1e-6, &mut out[1]);
-                gated_norm(&ctx, &x[..width], &w, &x[width..2 * width], 1e-6, &mut out[2]);
+                l2_norm(&ctx, &mut out[1], width, 0.5, 1e-6);
+                gated_norm(&ctx, &mut out[2], &w, &x[width..2 * width], 1e-6);
                 let expected = expected.get_or_insert_with(|| out.clone());
                 for (out, expected) in out.iter().flatten().zip(expected.iter().flatten()) {
                     assert!((out - expected).abs() <= 1e-5, "{out} for {expected} on {}", isa.name());
@@ -181,8 +170,8 @@ mod tests {
             isa: Isa::detect(),
             pool: ThreadPool::new(1),
         };
-        let mut out = [0.0; 4];
-        l2_norm(&ctx, &[3.0, 4.0, 9.0, 6.0, 8.0], 3, 2, 1.0, 0.0, &mut out);
-        assert_eq!(out, [0.6, 0.8, 0.6, 0.8]);
+        let mut x = [3.0, 4.0, 6.0, 8.0];
+        l2_norm(&ctx, &mut x, 2, 1.0, 0.0);
+        assert_eq!(x, [0.6, 0.8, 0.6, 0.8]);
     }
 }

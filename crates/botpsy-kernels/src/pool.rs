@@ -96,8 +96,15 @@ impl ThreadPool {
         }
         let mine = catch_unwind(AssertUnwindSafe(|| f(0)));
         // `f` and what it borrows must outlive every worker's use, also when part 0 panicked.
+        let mut spins = 0;
         while shared.pending.load(Ordering::Acquire) != 0 {
-            std::hint::spin_loop();
+            spins += 1;
+            if spins < SPINS {
+                std::hint::spin_loop();
+            } else {
+                // More threads than free processors: the worker needs this one.
+                std::thread::yield_now();
+            }
         }
         if let Err(panic) = mine {
             std::panic::resume_unwind(panic);

@@ -76,7 +76,7 @@ pub(crate) trait Lanes: Copy {
     fn exp(self, x: Self::F) -> Self::F {
         let x = self.min(self.max(x, self.splat(-87.0)), self.splat(88.0));
         let n = self.round(self.mul(x, self.splat(std::f32::consts::LOG2_E)));
-        let r = self.fma(n, self.splat(-0.693_359_375), x);
+        let r = self.fma(n, self.splat(-0.693_359_4), x);
         let r = self.fma(n, self.splat(2.121_944_4e-4), r);
         let mut p = self.splat(1.0 / 5040.0);
         for c in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {

@@ -79,6 +79,10 @@ struct Groups<'a> {
 
 impl Groups<'_> {
     /// Where the outputs of input row `t` for the rows of `group` go.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "each (row, group) is written by one thread, one slice at a time"
+    )]
     #[inline(always)]
     fn out(&self, t: usize, group: usize) -> &mut [f32] {
         let rows = self.w.rows();
