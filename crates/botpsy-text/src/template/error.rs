@@ -17,6 +17,25 @@ pub enum TemplateError {
         /// What belongs there.
         expected: &'static str,
     },
+    /// The template is longer than any honest one.
+    #[error("chat template: {n_bytes} bytes, at most {max} are allowed")]
+    TooLong {
+        /// Its length.
+        n_bytes: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// The template is not valid, fails, or passes a limit.
+    #[error("chat template, line {line}: {reason}")]
+    Failed {
+        /// Line of the template; 0 when it is not known.
+        line: usize,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The thread that templates run on failed.
+    #[error("chat template: the thread that renders it failed: {0}")]
+    Thread(String),
     /// The messages or tools could not be read.
     #[error(transparent)]
     Conversation(#[from] ConversationError),

@@ -7,6 +7,7 @@
 
 mod builtin;
 mod error;
+mod jinja;
 mod page;
 mod qwen35_prompt;
 mod request;
@@ -15,6 +16,7 @@ mod whitespace;
 use serde_json::{Map, Value};
 
 pub use error::TemplateError;
+pub use jinja::ChatTemplate;
 pub use request::render_request;
 
 use crate::tokenizer::AddedTokens;
@@ -49,6 +51,8 @@ pub enum Template {
     /// The template of Qwen3.5, as code.
     #[default]
     Qwen35,
+    /// A template from a file.
+    Jinja(ChatTemplate),
 }
 
 impl Template {
@@ -63,6 +67,7 @@ impl Template {
                 builtin::print(input, &mut page)?;
                 Ok(page.finish().text)
             }
+            Template::Jinja(template) => template.render(input),
         }
     }
 
@@ -79,6 +84,7 @@ impl Template {
                 builtin::print(input, &mut page)?;
                 Ok(page.finish())
             }
+            Template::Jinja(template) => template.prompt(input, added),
         }
     }
 }

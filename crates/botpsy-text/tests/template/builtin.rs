@@ -1,34 +1,44 @@
-//! The built-in template against renderings of the official one, and the tidying of messages before it.
-
 use botpsy_text::template::{Template, TemplateError, render_request};
 use serde_json::Value;
 
-fn fixture(name: &str) -> String {
-    let path = format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
+use crate::{fixture, json_fixture};
 
 #[test]
 fn the_reference_renderings_are_equal() {
-    let fixture: Value = serde_json::from_str(&fixture("reference/chat-renderings.json")).unwrap();
+    let fixture = json_fixture("reference/chat-renderings.json");
     let cases = fixture["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 36);
     for case in cases {
-        let expected = match &case["error"] {
-            Value::String(error) => Err(TemplateError::Refused(error.clone())),
-            _ => Ok(case["expected"].as_str().unwrap().to_owned()),
-        };
-        assert_eq!(render_request(case, &Template::Qwen35), expected, "{}", case["name"]);
+        assert_eq!(
+            render_request(case, &Template::Qwen35),
+            reference_result(case),
+            "{}",
+            case["name"]
+        );
     }
 }
 
 #[test]
 fn the_template_cases_hold() {
+    check_template_cases(&Template::Qwen35);
+}
+
+/// What a case says that a template prints, or refuses with.
+pub(crate) fn reference_result(case: &Value) -> Result<String, TemplateError> {
+    match &case["error"] {
+        Value::String(error) => Err(TemplateError::Refused(error.clone())),
+        _ => Ok(case["expected"].as_str().expect("a text or an error").to_owned()),
+    }
+}
+
+pub(crate) fn check_template_cases(template: &Template) {
     let cases = fixture("cases/toolcalls.jsonl");
-    let cases = cases.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let cases = cases
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a case in JSON"));
     let mut n_cases = 0;
     for case in cases.filter(|case| case["kind"] == "template") {
-        check_case(&case, render_request(&case["input"], &Template::Qwen35));
+        check_case(&case, render_request(&case["input"], template));
         n_cases += 1;
     }
     assert!(n_cases >= 8, "{n_cases}");
