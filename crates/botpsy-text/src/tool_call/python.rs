@@ -36,19 +36,11 @@ pub fn json_spaced(value: &Value) -> String {
 struct PythonJson;
 
 impl Formatter for PythonJson {
-    fn begin_array_value<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         if first { Ok(()) } else { out.write_all(b", ") }
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         if first { Ok(()) } else { out.write_all(b", ") }
     }
 
@@ -56,11 +48,7 @@ impl Formatter for PythonJson {
         out.write_all(b": ")
     }
 
-    fn write_number_str<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        value: &str,
-    ) -> io::Result<()> {
+    fn write_number_str<W: ?Sized + io::Write>(&mut self, out: &mut W, value: &str) -> io::Result<()> {
         out.write_all(python_number(value, NonFinite::Json).as_bytes())
     }
 }
@@ -77,11 +65,7 @@ enum NonFinite {
 /// A JSON number as Python prints it after reading it: an `int` unless it has a fraction or an exponent.
 fn python_number(text: &str, non_finite: NonFinite) -> String {
     if !text.contains(['.', 'e', 'E']) {
-        return if text == "-0" {
-            "0".to_owned()
-        } else {
-            text.to_owned()
-        };
+        return if text == "-0" { "0".to_owned() } else { text.to_owned() };
     }
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => float_repr(number),
@@ -101,20 +85,14 @@ fn python_number(text: &str, non_finite: NonFinite) -> String {
 /// not including, 1e16.
 fn float_repr(number: f64) -> String {
     let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific
-        .split_once('e')
-        .expect("`{:e}` writes an exponent");
+    let (digits, exponent) = scientific.split_once('e').expect("`{:e}` writes an exponent");
     let exponent: i32 = exponent.parse().expect("`{:e}` writes a decimal exponent");
     if number != 0.0 && !(-4..16).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
         return format!("{digits}e{sign}{:02}", exponent.unsigned_abs());
     }
     let plain = format!("{number}");
-    if plain.contains('.') {
-        plain
-    } else {
-        plain + ".0"
-    }
+    if plain.contains('.') { plain } else { plain + ".0" }
 }
 
 #[cfg(test)]
@@ -134,10 +112,7 @@ mod tests {
             ("\"a\\nb\"", "a\nb"),
             ("1", "1"),
             ("-0", "0"),
-            (
-                "123456789012345678901234567890",
-                "123456789012345678901234567890",
-            ),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
             ("1.0", "1.0"),
             ("-0.0", "-0.0"),
             ("0.5", "0.5"),
@@ -159,8 +134,7 @@ mod tests {
 
     #[test]
     fn json_has_spaces_and_no_escapes_but_its_own() {
-        let json =
-            r#"{"z":[1,2.0,1e-7,1e999,null,true],"a":{},"é<>&'":"ü\u0001\"\\\n/\u007f","e":[]}"#;
+        let json = r#"{"z":[1,2.0,1e-7,1e999,null,true],"a":{},"é<>&'":"ü\u0001\"\\\n/\u007f","e":[]}"#;
         let printed = "{\"z\": [1, 2.0, 1e-07, Infinity, null, true], \"a\": {}, \"é<>&'\": \
                        \"ü\\u0001\\\"\\\\\\n/\u{7f}\", \"e\": []}";
         assert_eq!(json_spaced(&value(json)), printed);
