@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes fixtures/tokenizer/random.json: random texts and their ids from the PyPI `tokenizers` wheel.
+"""Writes fixtures/tokenizer/random.json: random texts, their words (as lengths in characters) and their ids, from
+the PyPI `tokenizers` wheel.
 
     python3 -m venv V && V/bin/pip install tokenizers
     V/bin/python checks/tokenizer_fixtures.py [--seed N] [--count N] [--out FILE]
@@ -75,11 +76,15 @@ def main():
     rng = random.Random(args.seed)
     texts = ["".join(part(rng) for _ in range(rng.randint(1, 6))) for _ in range(args.count)]
     cases = [{"text": text} for text in texts]
+    splitter = tokenizers.Tokenizer.from_file(str(FIXTURES / VOCABULARIES["tiny"])).pre_tokenizer
+    for case in cases:
+        # The offsets count characters, and bytes of the same word are never apart.
+        case["words"] = [end - start for _, (start, end) in splitter.pre_tokenize_str(case["text"])]
     for name, path in VOCABULARIES.items():
         oracle = tokenizers.Tokenizer.from_file(str(FIXTURES / path))
         for case, encoding in zip(cases, oracle.encode_batch(texts, add_special_tokens=False)):
             case[name] = encoding.ids
-    about = (f"{args.count} random texts (seed {args.seed}) and their ids from tokenizers {tokenizers.__version__}, "
+    about = (f"{args.count} random texts (seed {args.seed}), their words before normalization (lengths in characters) and their ids from tokenizers {tokenizers.__version__}, "
              f"by {', '.join(f'{name}: fixtures/{path}' for name, path in VOCABULARIES.items())}")
     rows = ",\n".join(json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases)
     args.out.write_text('{"about":%s,"cases":[\n%s\n]}\n' % (json.dumps(about), rows), newline="\n")

@@ -77,3 +77,29 @@ impl WordCache {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn words_with_one_hash_are_told_apart() {
+        let mut seen = HashMap::new();
+        let mut words = (0..2_000_000u32).map(|n| format!("{n:07}"));
+        let (first, second) = words
+            .find_map(|word| {
+                let known = seen.insert(hash_bytes(word.as_bytes(), 0) as u32, word.clone());
+                known.map(|known| (known, word))
+            })
+            .expect("2 million words share one of 2^32 hashes somewhere");
+        let text = format!("{first}{second}{first}");
+        let mut cache = WordCache::new(text.len());
+        let mut out = vec![TokenId(1), TokenId(2)];
+        cache.remember(text.as_bytes(), &(0..7), 0..2);
+        assert!(!cache.copy_known(text.as_bytes(), &(7..14), &mut out));
+        assert!(cache.copy_known(text.as_bytes(), &(14..21), &mut out));
+        assert_eq!(out, [1, 2, 1, 2].map(TokenId));
+    }
+}

@@ -84,7 +84,7 @@ fn compose_ordered(run: &mut Vec<(u8, char)>) {
         let (class, ch) = run[i];
         if let Some(at) = starter {
             let last: (u8, char) = run[kept - 1];
-            let open = kept - 1 == at || (last.0 != 0 && last.0 < class);
+            let open = kept - 1 == at || (last.0 < class);
             if let Some(joined) = open.then(|| compose_known(run[at].1, ch)).flatten() {
                 run[at].1 = joined;
                 continue;

@@ -42,6 +42,17 @@ impl Splitter {
         })
     }
 
+    /// The words of `text`, which is taken as it stands.
+    pub fn words(self, text: &str) -> impl Iterator<Item = &str> {
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            let end = (start < text.len()).then(|| self.word_end(text.as_bytes(), start))?;
+            let word = &text[start..end];
+            start = end;
+            Some(word)
+        })
+    }
+
     /// End of the word that starts at `start`.
     ///
     /// `text` is UTF-8, `start` lies before its end and at the start of a character. The end of `text` counts for

@@ -1,6 +1,6 @@
 //! Ids equal those of the reference tokenizer.
 
-use botpsy_text::tokenizer::Tokenizer;
+use botpsy_text::tokenizer::{Splitter, Tokenizer};
 use serde_json::Value;
 
 use crate::load;
@@ -41,9 +41,23 @@ fn real_vocabulary_gives_the_listed_ids() {
 
 /// `BOTPSY_TOKENIZER_CASES` names a larger file of `checks/tokenizer_fixtures.py`.
 #[test]
-fn random_unicode_gives_the_ids_of_the_oracle() {
+fn random_unicode_gives_the_words_and_ids_of_the_oracle() {
     let more = std::env::var("BOTPSY_TOKENIZER_CASES").ok();
     let cases = load::json(more.as_deref().unwrap_or("tokenizer/random.json"));
+    for case in cases["cases"].as_array().unwrap() {
+        let text = case["text"].as_str().unwrap();
+        let expected: Vec<u64> = case["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|len| len.as_u64().unwrap())
+            .collect();
+        let words: Vec<u64> = Splitter::Qwen35
+            .words(text)
+            .map(|word| word.chars().count() as u64)
+            .collect();
+        assert_eq!(words, expected, "{text:?}");
+    }
     let n_cases = check_ids(&load::tiny(), &cases, "tiny");
     assert_eq!(check_ids(&load::nano(), &cases, "nano"), n_cases);
     assert!(n_cases >= 2000);
