@@ -1,0 +1,189 @@
+//! The forward pass: tokens in, logits out, states moved on.
+
+use botpsy_kernels::norm::rms_norm;
+use botpsy_kernels::{Context, QuantizedRows, math, matmul};
+
+use crate::config::Config;
+use crate::layer::{AttentionScratch, GatedDeltaNetScratch, MlpScratch, Mixer, Span, Step, input_rows};
+use crate::load::Model;
+use crate::state::{LayerState, State};
+use crate::{LayerKind, ModelError};
+
+/// For which tokens of a segment logits are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logits {
+    /// For none: the segment is only read.
+    None,
+    /// For the last token.
+    Last,
+    /// For every token.
+    All,
+}
+
+/// The next tokens of one sequence.
+#[derive(Debug)]
+pub struct Segment<'a> {
+    /// The sequence so far; moved on by `tokens`.
+    pub state: &'a mut State,
+    /// What comes next.
+    pub tokens: &'a [u32],
+    /// Which logits to compute.
+    pub logits: Logits,
+}
+
+/// Buffers of the forward pass, made once and lent down.
+#[derive(Default)]
+pub struct Scratch {
+    x: Vec<f32>,
+    normed: Vec<f32>,
+    mixed: Vec<f32>,
+    cos: Vec<f32>,
+    sin: Vec<f32>,
+    delta: GatedDeltaNetScratch,
+    attention: AttentionScratch,
+    mlp: MlpScratch,
+    quantized: QuantizedRows,
+}
+
+impl std::fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Scratch({} values per row buffer)", self.x.len())
+    }
+}
+
+impl Scratch {
+    /// Buffers for up to `max_rows` tokens in one pass; more make them grow.
+    pub fn new(model: &Model, max_rows: usize) -> Scratch {
+        let row = vec![0.0; max_rows * model.config().hidden_size];
+        Scratch { normed: row.clone(), mixed: row.clone(), x: row, ..Scratch::default() }
+    }
+}
+
+/// The first `len` values of a buffer that only grows.
+pub(crate) fn lend(buffer: &mut Vec<f32>, len: usize) -> &mut [f32] {
+    if buffer.len() < len {
+        buffer.resize(len, 0.0);
+    }
+    &mut buffer[..len]
+}
+
+impl Model {
+    /// Reads the tokens of all segments in one pass and moves their states on. `logits` is filled with one row
+    /// `[vocab_size]` per wanted token, in the order of segments and tokens.
+    ///
+    /// A sequence's results do not depend on the other segments, nor on how its tokens were divided among calls.
+    ///
+    /// # Errors
+    /// If a token is not in the vocabulary; no state has changed then.
+    pub fn forward(
+        &self,
+        ctx: &Context,
+        segments: &mut [Segment<'_>],
+        scratch: &mut Scratch,
+        logits: &mut Vec<f32>,
+    ) -> Result<(), ModelError> {
+        logits.clear();
+        let (config, s) = (&self.config, scratch);
+        let spans = spans(config, segments)?;
+        let n: usize = segments.iter().map(|segment| segment.tokens.len()).sum();
+        if n == 0 {
+            return Ok(());
+        }
+        let hidden = config.hidden_size;
+        let (x, normed, mixed) = (lend(&mut s.x, n * hidden), lend(&mut s.normed, n * hidden), lend(&mut s.mixed, n * hidden));
+        for (token, x) in segments.iter().flat_map(|segment| segment.tokens).zip(x.chunks_exact_mut(hidden)) {
+            self.embed_tokens.row(*token as usize, x);
+        }
+        let half = config.rotary_dim / 2;
+        let (cos, sin) = (lend(&mut s.cos, n * half), lend(&mut s.sin, n * half));
+        self.rotations(&spans, cos, sin);
+        let step = Step { ctx, activations: self.activations, eps: config.rms_norm_eps, rope: (cos, sin) };
+
+        for (layer_idx, layer) in self.layers.iter().enumerate() {
+            rms_norm(ctx, x, &layer.input_layernorm, step.eps, normed);
+            let states = segments.iter_mut().map(|segment| &mut segment.state.layers[layer_idx]);
+            match &layer.mixer {
+                Mixer::GatedDeltaNet(gdn) => {
+                    let mut states: Vec<_> = states.filter_map(LayerState::delta).collect();
+                    gdn.forward(step, &spans, normed, &mut states, &mut s.delta, mixed);
+                }
+                Mixer::Attention(attention) => {
+                    let mut caches: Vec<_> = states.filter_map(LayerState::kv).collect();
+                    attention.forward(step, &spans, normed, &mut caches, &mut s.attention, mixed);
+                }
+            }
+            math::add(x, mixed);
+            rms_norm(ctx, x, &layer.post_attention_layernorm, step.eps, normed);
+            layer.mlp.forward(step, normed, &mut s.mlp, mixed);
+            math::add(x, mixed);
+        }
+
+        for (segment, span) in segments.iter_mut().zip(&spans) {
+            segment.state.pos += span.rows.len();
+        }
+        let wanted = gather_wanted(segments, &spans, x, mixed, hidden);
+        let (wanted, normed) = (&mixed[..wanted * hidden], &mut normed[..wanted * hidden]);
+        rms_norm(ctx, wanted, &self.norm, step.eps, normed);
+        let head = self.lm_head.as_ref().unwrap_or(&self.embed_tokens);
+        logits.resize(normed.len() / hidden * config.vocab_size, 0.0);
+        if !logits.is_empty() {
+            matmul(ctx, head, input_rows(step, head, normed, &mut s.quantized), logits);
+        }
+        Ok(())
+    }
+
+    /// Cosines and sines of each row's position: the product of position and frequency in `f32` as the reference takes
+    /// it, its cosine and sine exact.
+    fn rotations(&self, spans: &[Span], cos: &mut [f32], sin: &mut [f32]) {
+        let half = self.inv_freq.len();
+        for span in spans {
+            for (i, row) in span.rows.clone().enumerate() {
+                for (j, inv_freq) in self.inv_freq.iter().enumerate() {
+                    let angle = f64::from((span.pos + i) as f32 * inv_freq);
+                    cos[row * half + j] = angle.cos() as f32;
+                    sin[row * half + j] = angle.sin() as f32;
+                }
+            }
+        }
+    }
+}
+
+/// Which rows belong to which segment, with all tokens checked.
+fn spans(config: &Config, segments: &[Segment<'_>]) -> Result<Vec<Span>, ModelError> {
+    let mut start = 0;
+    let span = |segment: &Segment<'_>| {
+        assert_eq!(segment.state.layers.len(), config.layer_kinds.len(), "a state of another model");
+        for id in segment.tokens {
+            if *id as usize >= config.vocab_size {
+                return Err(ModelError::Token { id: *id, vocab_size: config.vocab_size });
+            }
+        }
+        let rows = start..start + segment.tokens.len();
+        start = rows.end;
+        Ok(Span { rows, pos: segment.state.pos })
+    };
+    segments.iter().map(span).collect()
+}
+
+/// Copies the rows whose logits are wanted to the front of `out`; how many there are.
+fn gather_wanted(segments: &[Segment<'_>], spans: &[Span], x: &[f32], out: &mut [f32], hidden: usize) -> usize {
+    let mut n = 0;
+    for (segment, span) in segments.iter().zip(spans) {
+        let rows = match segment.logits {
+            Logits::None => span.rows.end..span.rows.end,
+            Logits::Last => span.rows.end.saturating_sub(1).max(span.rows.start)..span.rows.end,
+            Logits::All => span.rows.clone(),
+        };
+        let len = rows.len() * hidden;
+        out[n * hidden..][..len].copy_from_slice(&x[rows.start * hidden..][..len]);
+        n += rows.len();
+    }
+    n
+}
+
+impl Config {
+    /// How many layers are of one kind.
+    pub fn n_layers_of(&self, kind: LayerKind) -> usize {
+        self.layer_kinds.iter().filter(|k| **k == kind).count()
+    }
+}

@@ -1,0 +1,83 @@
+use botpsy_kernels::attention::attend;
+use botpsy_kernels::norm::rms_norm_in_place;
+use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, math, matmul, matmul_many};
+
+use super::{Span, Step, input_rows};
+use crate::forward::lend;
+use crate::state::KvCache;
+
+/// Full attention with a gate on its output.
+pub(crate) struct Attention {
+    pub(crate) n_heads: usize,
+    pub(crate) head_dim: usize,
+    /// Rows: per head the query, then the gate.
+    pub(crate) q_proj: PackedMatrix,
+    pub(crate) k_proj: PackedMatrix,
+    pub(crate) v_proj: PackedMatrix,
+    pub(crate) q_norm: Vec<f32>,
+    pub(crate) k_norm: Vec<f32>,
+    pub(crate) o_proj: PackedMatrix,
+}
+
+/// Buffers of an attention layer for some rows.
+#[derive(Default)]
+pub(crate) struct AttentionScratch {
+    q_gate: Vec<f32>,
+    q: Vec<f32>,
+    k: Vec<f32>,
+    v: Vec<f32>,
+    out: Vec<f32>,
+    quantized: QuantizedRows,
+}
+
+impl Attention {
+    /// `x` and `out` are `[n, hidden]`; `caches` go with `spans`.
+    pub(crate) fn forward(
+        &self,
+        step: Step<'_>,
+        spans: &[Span],
+        x: &[f32],
+        caches: &mut [&mut KvCache],
+        s: &mut AttentionScratch,
+        out: &mut [f32],
+    ) {
+        let (ctx, d, width) = (step.ctx, self.head_dim, self.n_heads * self.head_dim);
+        let (n, kv_width) = (x.len() / self.q_proj.cols(), self.k_proj.rows());
+        let q_gate = lend(&mut s.q_gate, n * 2 * width);
+        let (k, v) = (lend(&mut s.k, n * kv_width), lend(&mut s.v, n * kv_width));
+        let rows = input_rows(step, &self.q_proj, x, &mut s.quantized);
+        matmul_many(ctx, rows, &mut [
+            Product { weights: &self.q_proj, out: q_gate },
+            Product { weights: &self.k_proj, out: k },
+            Product { weights: &self.v_proj, out: v },
+        ]);
+        let half = step.rope.0.len() / n;
+        let turn = |t: usize, x: &mut [f32], norm: &[f32]| {
+            rms_norm_in_place(ctx, x, norm, step.eps);
+            math::rope(x, &step.rope.0[t * half..][..half], &step.rope.1[t * half..][..half]);
+        };
+        let q = lend(&mut s.q, n * width);
+        ctx.pool.for_each_chunk2((q, width), (k, kv_width), |t, q, k| {
+            for (q, q_gate) in q.chunks_exact_mut(d).zip(q_gate[2 * t * width..].chunks_exact(2 * d)) {
+                q.copy_from_slice(&q_gate[..d]);
+                turn(t, q, &self.q_norm);
+            }
+            k.chunks_exact_mut(d).for_each(|k| turn(t, k, &self.k_norm));
+        });
+        let attended = lend(&mut s.out, n * width);
+        for (span, cache) in spans.iter().zip(caches) {
+            for (i, t) in span.rows.clone().enumerate() {
+                cache.write(span.pos + i, &k[t * kv_width..][..kv_width], &v[t * kv_width..][..kv_width]);
+            }
+            let rows = span.rows.start * width..span.rows.end * width;
+            let attended = &mut attended[rows.clone()];
+            attend(ctx, cache.shape, &cache.pages, span.pos, &q[rows], self.n_heads, attended);
+        }
+        ctx.pool.for_each_chunk(attended, width, |t, o| {
+            for (o, q_gate) in o.chunks_exact_mut(d).zip(q_gate[2 * t * width..].chunks_exact(2 * d)) {
+                math::sigmoid_times(ctx, &q_gate[d..], o);
+            }
+        });
+        matmul(ctx, &self.o_proj, input_rows(step, &self.o_proj, attended, &mut s.quantized), out);
+    }
+}

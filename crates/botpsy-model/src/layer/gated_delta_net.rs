@@ -1,0 +1,125 @@
+use botpsy_kernels::conv::conv_silu;
+use botpsy_kernels::delta::{Heads, Inputs, delta_rule};
+use botpsy_kernels::norm::{gated_norm, l2_norm};
+use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, math, matmul, matmul_many};
+
+use super::{Span, Step, input_rows};
+use crate::forward::lend;
+use crate::state::DeltaState;
+
+/// What the reference adds under the root when it normalises queries and keys.
+const L2_EPS: f32 = 1e-6;
+
+/// Linear attention by the gated delta rule. Value heads stand in the order of the file.
+pub(crate) struct GatedDeltaNet {
+    pub(crate) heads: Heads,
+    /// The key head that each value head reads.
+    pub(crate) key_head: Vec<usize>,
+    /// Rows: queries, keys, values.
+    pub(crate) in_proj_qkv: PackedMatrix,
+    pub(crate) in_proj_z: PackedMatrix,
+    pub(crate) in_proj_b: PackedMatrix,
+    pub(crate) in_proj_a: PackedMatrix,
+    /// `[conv_width, channels]`.
+    pub(crate) conv1d: Vec<f32>,
+    /// `-exp(A_log)` per value head.
+    pub(crate) neg_exp_a_log: Vec<f32>,
+    pub(crate) dt_bias: Vec<f32>,
+    pub(crate) norm: Vec<f32>,
+    pub(crate) out_proj: PackedMatrix,
+}
+
+/// Buffers of a linear-attention layer for some rows.
+#[derive(Default)]
+pub(crate) struct GatedDeltaNetScratch {
+    qkv: Vec<f32>,
+    z: Vec<f32>,
+    b: Vec<f32>,
+    a: Vec<f32>,
+    mixed: Vec<f32>,
+    q: Vec<f32>,
+    k: Vec<f32>,
+    core: Vec<f32>,
+    gated: Vec<f32>,
+    quantized: QuantizedRows,
+}
+
+impl GatedDeltaNet {
+    /// `x` and `out` are `[n, hidden]`; `states` go with `spans`.
+    pub(crate) fn forward(
+        &self,
+        step: Step<'_>,
+        spans: &[Span],
+        x: &[f32],
+        states: &mut [&mut DeltaState],
+        s: &mut GatedDeltaNetScratch,
+        out: &mut [f32],
+    ) {
+        let (ctx, heads) = (step.ctx, self.heads);
+        let n = x.len() / self.in_proj_qkv.cols();
+        let (channels, values) = (self.in_proj_qkv.rows(), self.in_proj_z.rows());
+        let (qkv, z) = (lend(&mut s.qkv, n * channels), lend(&mut s.z, n * values));
+        let (b, a) = (lend(&mut s.b, n * heads.n_v), lend(&mut s.a, n * heads.n_v));
+        let rows = input_rows(step, &self.in_proj_qkv, x, &mut s.quantized);
+        matmul_many(ctx, rows, &mut [
+            Product { weights: &self.in_proj_qkv, out: qkv },
+            Product { weights: &self.in_proj_z, out: z },
+            Product { weights: &self.in_proj_b, out: b },
+            Product { weights: &self.in_proj_a, out: a },
+        ]);
+        self.gates(b, a);
+        let (beta, decay) = (&*b, &*a);
+
+        let mixed = lend(&mut s.mixed, n * channels);
+        for (span, state) in spans.iter().zip(states.iter_mut()) {
+            let rows = span.rows.start * channels..span.rows.end * channels;
+            conv_silu(ctx, channels, &self.conv1d, &mut state.conv, &qkv[rows.clone()], &mut mixed[rows]);
+        }
+        let keys = heads.n_k * heads.d_k;
+        let (q, k) = (lend(&mut s.q, n * keys), lend(&mut s.k, n * keys));
+        ctx.pool.for_each_chunk2((q, keys), (k, keys), |t, q, k| {
+            let row = &mixed[t * channels..][..2 * keys];
+            q.copy_from_slice(&row[..keys]);
+            k.copy_from_slice(&row[keys..]);
+            l2_norm(ctx, q, heads.d_k, 1.0 / (heads.d_k as f32).sqrt(), L2_EPS);
+            l2_norm(ctx, k, heads.d_k, 1.0, L2_EPS);
+        });
+
+        let gated = lend(&mut s.gated, n * values);
+        for (span, state) in spans.iter().zip(states) {
+            let (start, n) = (span.rows.start, span.rows.len());
+            let (gate_rows, key_rows) = (start * heads.n_v..span.rows.end * heads.n_v, start * keys..span.rows.end * keys);
+            let inputs = Inputs {
+                q: &q[key_rows.clone()],
+                k: &k[key_rows],
+                v: &mixed[start * channels + 2 * keys..],
+                v_stride: channels,
+                decay: &decay[gate_rows.clone()],
+                beta: &beta[gate_rows],
+                key_head: &self.key_head,
+            };
+            let core = lend(&mut s.core, heads.out_len(n));
+            delta_rule(ctx, heads, &mut state.recurrent, inputs, core);
+            let gated = &mut gated[start * values..span.rows.end * values];
+            ctx.pool.for_each_chunk(gated, heads.d_v, |i, out| {
+                let (t, head) = (i / heads.n_v, i % heads.n_v);
+                for (block, out) in out.chunks_mut(16).enumerate() {
+                    out.copy_from_slice(&core[heads.out_index(n, t, head, 16 * block)..][..out.len()]);
+                }
+                let z = &z[(start + t) * values + head * heads.d_v..][..heads.d_v];
+                gated_norm(ctx, out, &self.norm, z, step.eps);
+            });
+        }
+        matmul(ctx, &self.out_proj, input_rows(step, &self.out_proj, gated, &mut s.quantized), out);
+    }
+
+    /// `b` becomes `beta = sigmoid(b)`, `a` becomes `exp(g)`, `g = -exp(A_log) * softplus(a + dt_bias)`.
+    fn gates(&self, b: &mut [f32], a: &mut [f32]) {
+        b.iter_mut().for_each(|b| *b = math::sigmoid(*b));
+        for row in a.chunks_exact_mut(self.heads.n_v) {
+            for ((a, dt), rate) in row.iter_mut().zip(&self.dt_bias).zip(&self.neg_exp_a_log) {
+                *a = (rate * math::softplus(*a + dt)).exp();
+            }
+        }
+    }
+}

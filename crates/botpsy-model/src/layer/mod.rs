@@ -1,0 +1,58 @@
+//! The layers, each a straight list of the formula's steps.
+
+mod attention;
+mod gated_delta_net;
+mod mlp;
+
+pub(crate) use attention::{Attention, AttentionScratch};
+pub(crate) use gated_delta_net::{GatedDeltaNet, GatedDeltaNetScratch};
+pub(crate) use mlp::{Mlp, MlpScratch};
+
+use std::ops::Range;
+
+use botpsy_kernels::{Context, PackedMatrix, QuantizedRows, Rows};
+
+use crate::load::Activations;
+
+/// One block: a mixer over the sequence, then an MLP, each behind a norm.
+pub(crate) struct Layer {
+    pub(crate) input_layernorm: Vec<f32>,
+    pub(crate) mixer: Mixer,
+    pub(crate) post_attention_layernorm: Vec<f32>,
+    pub(crate) mlp: Mlp,
+}
+
+pub(crate) enum Mixer {
+    GatedDeltaNet(GatedDeltaNet),
+    Attention(Attention),
+}
+
+/// What a layer needs beside its weights and input.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'a> {
+    pub(crate) ctx: &'a Context,
+    pub(crate) activations: Activations,
+    pub(crate) eps: f32,
+    /// Cosines and sines `[n, rotary_dim / 2]` of each row's position.
+    pub(crate) rope: (&'a [f32], &'a [f32]),
+}
+
+/// The rows of one sequence, and the position of the first of them.
+#[derive(Clone)]
+pub(crate) struct Span {
+    pub(crate) rows: Range<usize>,
+    pub(crate) pos: usize,
+}
+
+/// `values` as input rows of `weights`: rounded to int8 where the weights are int8 and the mode says so.
+pub(crate) fn input_rows<'a>(
+    step: Step<'_>,
+    weights: &PackedMatrix,
+    values: &'a [f32],
+    buffer: &'a mut QuantizedRows,
+) -> Rows<'a> {
+    match step.activations {
+        Activations::Int8 if weights.takes_int8() => Rows::quantized(values, weights.cols(), step.ctx, buffer),
+        _ => Rows::exact(values, weights.cols()),
+    }
+}

@@ -1,0 +1,168 @@
+//! One sequence so far.
+
+use std::sync::Arc;
+
+use botpsy_kernels::attention::{KvPage, KvShape, KvType, PAGE};
+use botpsy_kernels::delta::Heads;
+
+use crate::config::{Config, LayerKind};
+use crate::{HeadOrder, Model};
+
+/// Everything the model remembers of the tokens it has read: per linear-attention layer a recurrent matrix per head and the
+/// last inputs of the convolution, per full-attention layer pages of keys and values.
+///
+/// A clone is a snapshot, or a fork: full pages are shared, the constant-size rest is copied. A state only grows; to drop
+/// tokens, go back to an earlier clone.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(crate) pos: usize,
+    pub(crate) layers: Vec<LayerState>,
+    kv_type: KvType,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum LayerState {
+    Delta(DeltaState),
+    Kv(KvCache),
+}
+
+impl LayerState {
+    pub(crate) fn delta(&mut self) -> Option<&mut DeltaState> {
+        if let LayerState::Delta(delta) = self { Some(delta) } else { None }
+    }
+
+    pub(crate) fn kv(&mut self) -> Option<&mut KvCache> {
+        if let LayerState::Kv(kv) = self { Some(kv) } else { None }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DeltaState {
+    /// As [`Heads`] lays it out.
+    pub(crate) recurrent: Vec<f32>,
+    /// `[conv_width - 1, channels]`, oldest first, before the activation.
+    pub(crate) conv: Vec<f32>,
+    heads: Heads,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct KvCache {
+    pub(crate) pages: Vec<Arc<KvPage>>,
+    pub(crate) shape: KvShape,
+    kv_type: KvType,
+}
+
+impl KvCache {
+    /// Writes the key and value rows of position `pos`, the next one.
+    pub(crate) fn write(&mut self, pos: usize, key: &[f32], value: &[f32]) {
+        if pos / PAGE == self.pages.len() {
+            self.pages.push(Arc::new(KvPage::new(self.shape, self.kv_type)));
+        }
+        // A page that a snapshot shares is copied before it changes.
+        Arc::make_mut(&mut self.pages[pos / PAGE]).write(pos % PAGE, key, value);
+    }
+}
+
+impl State {
+    /// The state before the first token.
+    pub fn new(model: &Model, kv_type: KvType) -> State {
+        let config = model.config();
+        let layer = |kind: &LayerKind| match kind {
+            LayerKind::Linear => LayerState::Delta(DeltaState {
+                recurrent: vec![0.0; config.linear.state_len()],
+                conv: vec![0.0; (config.conv_width - 1) * config.conv_channels()],
+                heads: config.linear,
+            }),
+            LayerKind::Full => LayerState::Kv(KvCache { pages: Vec::new(), shape: config.kv_shape(), kv_type }),
+        };
+        State { pos: 0, layers: config.layer_kinds.iter().map(layer).collect(), kv_type }
+    }
+
+    /// How many tokens it has read: the position of the next one.
+    pub fn pos(&self) -> usize {
+        self.pos
+    }
+
+    /// The type of its keys and values.
+    pub fn kv_type(&self) -> KvType {
+        self.kv_type
+    }
+
+    /// Bytes that it holds; pages shared with other states count in each.
+    pub fn size_bytes(&self) -> usize {
+        let layer = |layer: &LayerState| match layer {
+            LayerState::Delta(delta) => size_of_val(&delta.recurrent[..]) + size_of_val(&delta.conv[..]),
+            LayerState::Kv(kv) => kv.pages.len() * kv.shape.page_bytes(kv.kv_type),
+        };
+        self.layers.iter().map(layer).sum()
+    }
+
+    /// The recurrent matrices `[n_v, d_k, d_v]` and conv inputs `[channels, conv_width - 1]` (oldest first) of a
+    /// linear-attention layer, value heads grouped by key head as in a Hugging Face checkpoint; `None` for other layers.
+    pub fn linear_layer(&self, model: &Model, layer_idx: usize) -> Option<(Vec<f32>, Vec<f32>)> {
+        let LayerState::Delta(delta) = self.layers.get(layer_idx)? else { return None };
+        let (config, heads) = (model.config(), delta.heads);
+        let file_head = |head: usize| model.head_order().file_head(head, heads.n_k, heads.n_v);
+        let (per_head, unpacked) = (heads.d_k * heads.d_v, heads.unpack_state(&delta.recurrent));
+        let recurrent = (0..heads.n_v).flat_map(|head| unpacked[file_head(head) * per_head..][..per_head].iter().copied());
+        let first_value = 2 * heads.n_k * heads.d_k;
+        let channel = |c: usize| match c.checked_sub(first_value) {
+            Some(v) => first_value + file_head(v / heads.d_v) * heads.d_v + v % heads.d_v,
+            None => c,
+        };
+        let (channels, width) = (config.conv_channels(), config.conv_width - 1);
+        let conv = (0..channels * width).map(|i| delta.conv[i % width * channels + channel(i / width)]);
+        Some((recurrent.collect(), conv.collect()))
+    }
+}
+
+impl Config {
+    /// Bytes of keys and values per token over all layers, pages filled.
+    pub fn kv_bytes_per_token(&self, kv_type: KvType) -> usize {
+        self.n_layers_of(LayerKind::Full) * self.kv_shape().page_bytes(kv_type) / PAGE
+    }
+
+    /// Bytes of a state that do not grow: recurrent matrices and conv inputs.
+    pub fn state_bytes(&self) -> usize {
+        let per_layer = self.linear.state_len() + (self.conv_width - 1) * self.conv_channels();
+        self.n_layers_of(LayerKind::Linear) * per_layer * size_of::<f32>()
+    }
+}
+
+impl HeadOrder {
+    /// Where value head `head` of the grouped order stands in this order.
+    pub fn file_head(self, head: usize, n_k: usize, n_v: usize) -> usize {
+        let group = n_v / n_k;
+        match self {
+            HeadOrder::Grouped => head,
+            HeadOrder::Tiled => head % group * n_k + head / group,
+        }
+    }
+
+    /// The key head that the value head at place `place` of this order reads.
+    pub fn key_head(self, place: usize, n_k: usize, n_v: usize) -> usize {
+        match self {
+            HeadOrder::Grouped => place / (n_v / n_k),
+            HeadOrder::Tiled => place % n_k,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_orders_pair_the_same_heads() {
+        for (n_k, n_v) in [(1, 1), (2, 4), (3, 9), (4, 4)] {
+            for order in [HeadOrder::Grouped, HeadOrder::Tiled] {
+                let mut places: Vec<_> = (0..n_v).map(|head| order.file_head(head, n_k, n_v)).collect();
+                for (head, place) in places.iter().enumerate() {
+                    assert_eq!(order.key_head(*place, n_k, n_v), head / (n_v / n_k), "head {head} of {n_k}/{n_v} {order:?}");
+                }
+                places.sort_unstable();
+                assert_eq!(places, (0..n_v).collect::<Vec<_>>());
+            }
+        }
+    }
+}
