@@ -4,7 +4,8 @@
 //! [`guard`] marks the untrusted side before rendering: it puts a *break*, one [`SENTINEL`], into every place
 //! where an added token would take in a character of that text, and doubles a sentinel that the text holds
 //! itself. `encode_template` drops the breaks and does not recognize a token that one falls into (or directly
-//! behind). Breaks have no other effect, so too many of them do no harm.
+//! behind). Breaks have no other effect, so too many of them do no harm. Trusted text that is to show a sentinel
+//! has to double it as well.
 //!
 //! A break stands after the first character that the token would take from the text. It covers tokens within the
 //! text, tokens that the end of the text begins (`<|im_`, and the next field or the template goes on with
