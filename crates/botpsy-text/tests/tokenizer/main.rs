@@ -1,6 +1,6 @@
 //! The tokenizer against the reference tokenizer's ids, and against itself.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
+#![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod build;
 mod load;
