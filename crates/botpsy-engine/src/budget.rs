@@ -9,11 +9,10 @@ use crate::{Error, TokenId};
 /// Tokens of an answer that thinking must leave: the closer comes out of these too.
 pub const ANSWER_RESERVE: u32 = 1024;
 
-/// The thinking budget that goes with a token limit: the limit less [`ANSWER_RESERVE`].
-///
-/// At or below the reserve it is 0: the thought is closed at once and all the tokens there are go to the answer.
+/// The thinking budget that goes with a token limit: the limit less [`ANSWER_RESERVE`]; half of a limit that is under
+/// twice the reserve, so that a short answer may still begin with a short thought.
 pub fn thinking_budget(max_tokens: u32) -> u32 {
-    max_tokens.saturating_sub(ANSWER_RESERVE)
+    max_tokens.saturating_sub(ANSWER_RESERVE).max(max_tokens / 2)
 }
 
 /// How thinking is watched in one job whose prompt ends inside an open thought.
@@ -170,7 +169,7 @@ mod tests {
     fn the_budget_leaves_a_reserve() {
         assert_eq!(
             [8192, 2048, 1025, 1024, 100, 0].map(thinking_budget),
-            [7168, 1024, 1, 0, 0, 0]
+            [7168, 1024, 512, 512, 50, 0]
         );
     }
 
