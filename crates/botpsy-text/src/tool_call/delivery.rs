@@ -73,7 +73,10 @@ impl Delivery {
             self.waiting.extend(self.reader.take_ops());
             for op in std::mem::take(&mut self.waiting) {
                 match op {
-                    Op::Call(call) if call.needs_eos && stop == Stop::Length => self.fault(Fault::CutCall),
+                    Op::Call(call) if call.needs_eos && stop == Stop::Length => {
+                        self.end_content(&mut out);
+                        self.fault(Fault::CutCall);
+                    }
                     op => self.apply(op, &mut out),
                 }
             }

@@ -1,0 +1,10 @@
+//! The tool-call format against the reference cases, and its laws: pieces and cuts change nothing, what is rendered can
+//! be read, and no input breaks it.
+
+mod cases;
+mod fuzz;
+mod laws;
+mod round_trip;
+mod stops;
+mod support;
+mod types;
