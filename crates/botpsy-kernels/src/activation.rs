@@ -85,41 +85,44 @@ struct Quantize<'a> {
     offset: &'a mut [i32],
 }
 
-impl Quantize<'_> {
-    #[inline(always)]
-    fn blocks(self, largest: impl Fn(&[f32; BLOCK]) -> f32) {
-        let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
-        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.offset) {
-            *d = largest(x) / 127.0;
-            let inverse = if *d == 0.0 { 0.0 } else { 1.0 / *d };
-            let mut sum = 0;
-            for (q, x) in q.iter_mut().zip(x) {
-                // Half to even by the 1.5 * 2^23 trick: plain arithmetic, so it vectorises and is the same everywhere.
-                let rounded = (x * inverse + 12_582_912.0) - 12_582_912.0;
-                *q = rounded as i8;
-                sum += i32::from(*q);
-            }
-            *offset = -128 * sum;
-        }
-    }
-}
-
 impl Kernel for Quantize<'_> {
     type Out = ();
 
     fn scalar(self) {
-        self.blocks(|x| x.iter().fold(0.0, |m: f32, x| m.max(x.abs())));
+        let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
+        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.offset) {
+            *d = x.iter().fold(0.0, |m: f32, x| m.max(x.abs())) / 127.0;
+            *offset = round_block(x, *d, q);
+        }
     }
 
     #[inline(always)]
     fn vector<L: Lanes>(self, l: L) {
-        self.blocks(|x| {
+        let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
+        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.offset) {
             let (halves, _) = x.as_chunks::<LANES>();
-            let zero = l.splat(0.0);
-            let abs = |v| l.max(v, l.sub(zero, v));
-            l.largest(l.max(abs(l.load(&halves[0])), abs(l.load(&halves[1]))))
-        });
+            let (low, high, zero) = (l.load(&halves[0]), l.load(&halves[1]), l.splat(0.0));
+            let low = l.max(low, l.sub(zero, low));
+            let high = l.max(high, l.sub(zero, high));
+            *d = l.largest(l.max(low, high)) / 127.0;
+            *offset = round_block(x, *d, q);
+        }
     }
+}
+
+/// Rounds one block to multiples of `d`; what products start from.
+///
+/// Half to even by adding and taking off 1.5 * 2^23: plain arithmetic, so it vectorises and is the same everywhere.
+#[inline(always)]
+fn round_block(x: &[f32; BLOCK], d: f32, q: &mut [i8; BLOCK]) -> i32 {
+    let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
+    let mut sum = 0;
+    for (q, x) in q.iter_mut().zip(x) {
+        let rounded = (x * inverse + 12_582_912.0) - 12_582_912.0;
+        *q = rounded as i8;
+        sum += i32::from(*q);
+    }
+    -128 * sum
 }
 
 #[cfg(test)]

@@ -224,32 +224,35 @@ impl Group<'_> {
     #[inline(always)]
     fn heads<L: Lanes, const R: usize>(&mut self, l: L, first: usize) {
         let (d, chunks) = (self.shape.head_dim, self.shape.padded() / LANES);
-        let q: [&[f32]; R] = std::array::from_fn(|r| &self.q[(first + r) * d..][..d]);
-        SUMS.with_borrow_mut(|sums| {
-            sums.clear();
-            sums.resize(R * chunks, [0.0; LANES]);
-            let mut running = [Running {
-                largest: f32::NEG_INFINITY,
-                total: 0.0,
-            }; R];
-            for (i, page) in self.pages.iter().enumerate().take(self.n_positions.div_ceil(PAGE)) {
-                let valid = PAGE.min(self.n_positions - i * PAGE);
-                match &page.data {
-                    Data::F16 { k, v } => {
-                        merge::<L, u16, R>(l, self.shape, self.head, (k, v), valid, q, &mut running, sums)
-                    }
-                    Data::F32 { k, v } => {
-                        merge::<L, f32, R>(l, self.shape, self.head, (k, v), valid, q, &mut running, sums)
-                    }
+        let mut q = [&[] as &[f32]; R];
+        for (r, q) in q.iter_mut().enumerate() {
+            *q = &self.q[(first + r) * d..][..d];
+        }
+        let mut sums = SUMS.take();
+        sums.clear();
+        sums.resize(R * chunks, [0.0; LANES]);
+        let mut running = [Running {
+            largest: f32::NEG_INFINITY,
+            total: 0.0,
+        }; R];
+        for (i, page) in self.pages.iter().enumerate().take(self.n_positions.div_ceil(PAGE)) {
+            let valid = PAGE.min(self.n_positions - i * PAGE);
+            match &page.data {
+                Data::F16 { k, v } => {
+                    merge::<L, u16, R>(l, self.shape, self.head, (k, v), valid, q, &mut running, &mut sums);
+                }
+                Data::F32 { k, v } => {
+                    merge::<L, f32, R>(l, self.shape, self.head, (k, v), valid, q, &mut running, &mut sums);
                 }
             }
-            for r in 0..R {
-                let out = &mut self.out[(first + r) * d..][..d];
-                for (out, sum) in out.iter_mut().zip(sums[r * chunks..].as_flattened()) {
-                    *out = sum / running[r].total;
-                }
+        }
+        for r in 0..R {
+            let out = &mut self.out[(first + r) * d..][..d];
+            for (out, sum) in out.iter_mut().zip(sums[r * chunks..].as_flattened()) {
+                *out = sum / running[r].total;
             }
-        });
+        }
+        SUMS.set(sums);
     }
 }
 
@@ -282,11 +285,14 @@ fn merge<L: Lanes, E: Element, const R: usize>(
         .0;
     let mut scores = [[l.splat(0.0); BLOCKS]; R];
     for (i, k) in k.iter().enumerate() {
-        let k: [L::F; BLOCKS] = std::array::from_fn(|b| E::load(l, &k[b]));
+        let mut k_lanes = [l.splat(0.0); BLOCKS];
+        for b in 0..BLOCKS {
+            k_lanes[b] = E::load(l, &k[b]);
+        }
         for r in 0..R {
             let q = l.splat(q[r][i]);
             for b in 0..BLOCKS {
-                scores[r][b] = l.fma(q, k[b], scores[r][b]);
+                scores[r][b] = l.fma(q, k_lanes[b], scores[r][b]);
             }
         }
     }
@@ -301,9 +307,10 @@ fn merge<L: Lanes, E: Element, const R: usize>(
         // Positions after this token may hold anything: they must not take part.
         weights[r][valid..].fill(f32::NEG_INFINITY);
         let (lanes, _) = weights[r].as_chunks_mut::<LANES>();
-        let largest = lanes
-            .iter()
-            .fold(l.splat(running[r].largest), |m, w| l.max(m, l.load(w)));
+        let mut largest = l.splat(running[r].largest);
+        for lanes in lanes.iter() {
+            largest = l.max(largest, l.load(lanes));
+        }
         let largest = l.largest(largest);
         shrink[r] = (running[r].largest - largest).exp();
         for lanes in lanes {
@@ -311,7 +318,10 @@ fn merge<L: Lanes, E: Element, const R: usize>(
         }
         weights[r][valid..].fill(0.0);
         let (lanes, _) = weights[r].as_chunks::<LANES>();
-        let total = lanes.iter().fold(l.splat(0.0), |sum, w| l.add(sum, l.load(w)));
+        let mut total = l.splat(0.0);
+        for lanes in lanes {
+            total = l.add(total, l.load(lanes));
+        }
         running[r] = Running {
             largest,
             total: running[r].total * shrink[r] + l.sum(total),
@@ -320,7 +330,10 @@ fn merge<L: Lanes, E: Element, const R: usize>(
     let v = v[head * PAGE * padded..][..PAGE * padded].as_chunks::<LANES>().0;
     let chunks = padded / LANES;
     for c in 0..chunks {
-        let mut acc: [L::F; R] = std::array::from_fn(|r| l.mul(l.load(&sums[r * chunks + c]), l.splat(shrink[r])));
+        let mut acc = [l.splat(0.0); R];
+        for r in 0..R {
+            acc[r] = l.mul(l.load(&sums[r * chunks + c]), l.splat(shrink[r]));
+        }
         for j in 0..valid {
             let v = E::load(l, &v[j * chunks + c]);
             for r in 0..R {

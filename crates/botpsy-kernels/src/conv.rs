@@ -76,13 +76,9 @@ impl Kernel for ConvRow<'_> {
     fn vector<L: Lanes>(self, l: L) {
         let channels = self.y.len();
         for c in (0..channels).step_by(LANES) {
-            let lanes = |x: &[f32]| match x[c..].first_chunk() {
-                Some(x) => l.load(x),
-                None => l.load(&filled(&x[c..])),
-            };
             let mut acc = l.splat(0.0);
             for (j, tap) in self.taps.iter().enumerate() {
-                acc = l.fma(lanes(&self.w[j * channels..][..channels]), lanes(tap), acc);
+                acc = l.fma(lanes(l, &self.w[j * channels..][..channels], c), lanes(l, tap, c), acc);
             }
             let y = l.silu(acc);
             match self.y[c..].first_chunk_mut() {
@@ -95,6 +91,15 @@ impl Kernel for ConvRow<'_> {
                 }
             }
         }
+    }
+}
+
+/// The values from `c` on, filled up with zeros where the row ends.
+#[inline(always)]
+fn lanes<L: Lanes>(l: L, row: &[f32], c: usize) -> L::F {
+    match row[c..].first_chunk() {
+        Some(x) => l.load(x),
+        None => l.load(&filled(&row[c..])),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::Context;
 use crate::isa::Kernel;
-use crate::lanes::Lanes;
-use crate::norm::{SiluTimes, in_place};
+use crate::lanes::{LANES, Lanes};
+use crate::matmul::filled;
 
 /// `up = silu(gate) * up`, row by row of `width` values.
 ///
@@ -12,7 +12,7 @@ use crate::norm::{SiluTimes, in_place};
 pub fn silu_times(ctx: &Context, gate: &[f32], up: &mut [f32], width: usize) {
     assert_eq!(gate.len(), up.len(), "gate");
     ctx.pool.for_each_chunk(up, width, |i, x| {
-        ctx.isa.run(SiluTimes {
+        ctx.isa.run(Gate::<SILU> {
             gate: &gate[i * width..][..width],
             x,
         })
@@ -25,7 +25,7 @@ pub fn silu_times(ctx: &Context, gate: &[f32], up: &mut [f32], width: usize) {
 /// If the lengths disagree.
 pub fn sigmoid_times(ctx: &Context, gate: &[f32], x: &mut [f32]) {
     assert_eq!(gate.len(), x.len(), "gate");
-    ctx.isa.run(SigmoidTimes { gate, x });
+    ctx.isa.run(Gate::<SIGMOID> { gate, x });
 }
 
 /// `x = x + y`.
@@ -60,23 +60,51 @@ pub fn softplus(x: f32) -> f32 {
     if x > 20.0 { x } else { x.exp().ln_1p() }
 }
 
-struct SigmoidTimes<'a> {
-    gate: &'a [f32],
-    x: &'a mut [f32],
+/// The gate is `silu`.
+pub(crate) const SILU: bool = true;
+/// The gate is `sigmoid`.
+const SIGMOID: bool = false;
+
+/// `x = x * silu(gate)` or `x = x * sigmoid(gate)`.
+pub(crate) struct Gate<'a, const KIND: bool> {
+    pub(crate) gate: &'a [f32],
+    pub(crate) x: &'a mut [f32],
 }
 
-impl Kernel for SigmoidTimes<'_> {
+impl<const KIND: bool> Gate<'_, KIND> {
+    #[inline(always)]
+    fn lanes<L: Lanes>(l: L, x: &mut [f32; LANES], gate: &[f32; LANES]) {
+        let gate = l.load(gate);
+        let factor = if KIND == SILU { l.silu(gate) } else { l.sigmoid(gate) };
+        l.store(l.mul(l.load(x), factor), x);
+    }
+}
+
+impl<const KIND: bool> Kernel for Gate<'_, KIND> {
     type Out = ();
 
     fn scalar(self) {
         for (x, g) in self.x.iter_mut().zip(self.gate) {
-            *x *= sigmoid(*g);
+            *x *= if KIND == SILU {
+                g / (1.0 + (-g).exp())
+            } else {
+                sigmoid(*g)
+            };
         }
     }
 
     #[inline(always)]
     fn vector<L: Lanes>(self, l: L) {
-        in_place(l, self.x, self.gate, |x, g| l.mul(x, l.sigmoid(g)));
+        let (x, x_end) = self.x.as_chunks_mut::<LANES>();
+        let (gate, gate_end) = self.gate.as_chunks::<LANES>();
+        for (x, gate) in x.iter_mut().zip(gate) {
+            Self::lanes(l, x, gate);
+        }
+        if !x_end.is_empty() {
+            let mut lanes = filled(x_end);
+            Self::lanes(l, &mut lanes, &filled(gate_end));
+            x_end.copy_from_slice(&lanes[..x_end.len()]);
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::Context;
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes};
-use crate::matmul::{dot, filled};
+use crate::lanes::Lanes;
+use crate::math::{Gate, SILU};
+use crate::matmul::dot;
 
 /// `out = x / sqrt(mean(x^2) + eps) * w` for each row of `w.len()` values.
 ///
@@ -56,7 +57,7 @@ pub fn l2_norm(ctx: &Context, x: &mut [f32], width: usize, scale: f32, eps: f32)
 pub fn gated_norm(ctx: &Context, x: &mut [f32], w: &[f32], z: &[f32], eps: f32) {
     assert_eq!(x.len(), z.len(), "gated norm");
     rms_norm_in_place(ctx, x, w, eps);
-    ctx.isa.run(SiluTimes { gate: z, x });
+    ctx.isa.run(Gate::<SILU> { gate: z, x });
 }
 
 /// One row times one factor for its length, and a weight per value.
@@ -97,42 +98,6 @@ impl Kernel for Norm<'_> {
     fn vector<L: Lanes>(self, l: L) {
         let sum = dot(l, self.x, self.x);
         self.scale(sum);
-    }
-}
-
-/// `x = x * silu(gate)`.
-pub(crate) struct SiluTimes<'a> {
-    pub(crate) gate: &'a [f32],
-    pub(crate) x: &'a mut [f32],
-}
-
-impl Kernel for SiluTimes<'_> {
-    type Out = ();
-
-    fn scalar(self) {
-        for (x, g) in self.x.iter_mut().zip(self.gate) {
-            *x *= g / (1.0 + (-g).exp());
-        }
-    }
-
-    #[inline(always)]
-    fn vector<L: Lanes>(self, l: L) {
-        in_place(l, self.x, self.gate, |x, g| l.mul(x, l.silu(g)));
-    }
-}
-
-/// `x = f(x, y)` on lanes; a ragged end counts as filled up with zeros.
-#[inline(always)]
-pub(crate) fn in_place<L: Lanes>(l: L, x: &mut [f32], y: &[f32], f: impl Fn(L::F, L::F) -> L::F) {
-    let (x, x_end) = x.as_chunks_mut::<LANES>();
-    let (y, y_end) = y.as_chunks::<LANES>();
-    for (x, y) in x.iter_mut().zip(y) {
-        l.store(f(l.load(x), l.load(y)), x);
-    }
-    if !x_end.is_empty() {
-        let mut lanes = filled(x_end);
-        l.store(f(l.load(&lanes), l.load(&filled(y_end))), &mut lanes);
-        x_end.copy_from_slice(&lanes[..x_end.len()]);
     }
 }
 

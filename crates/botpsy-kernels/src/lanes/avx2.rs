@@ -27,11 +27,6 @@ macro_rules! proven {
 
 type F = [__m256; 2];
 
-#[inline(always)]
-fn zip(a: F, b: F, f: impl Fn(__m256, __m256) -> __m256) -> F {
-    [f(a[0], b[0]), f(a[1], b[1])]
-}
-
 impl Lanes for Avx2 {
     type F = F;
     type I = [__m256i; 2];
@@ -54,27 +49,27 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     fn add(self, a: F, b: F) -> F {
-        zip(a, b, |a, b| proven!(_mm256_add_ps(a, b)))
+        proven!([_mm256_add_ps(a[0], b[0]), _mm256_add_ps(a[1], b[1])])
     }
     #[inline(always)]
     fn sub(self, a: F, b: F) -> F {
-        zip(a, b, |a, b| proven!(_mm256_sub_ps(a, b)))
+        proven!([_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])])
     }
     #[inline(always)]
     fn mul(self, a: F, b: F) -> F {
-        zip(a, b, |a, b| proven!(_mm256_mul_ps(a, b)))
+        proven!([_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])])
     }
     #[inline(always)]
     fn div(self, a: F, b: F) -> F {
-        zip(a, b, |a, b| proven!(_mm256_div_ps(a, b)))
+        proven!([_mm256_div_ps(a[0], b[0]), _mm256_div_ps(a[1], b[1])])
     }
     #[inline(always)]
     fn max(self, a: F, b: F) -> F {
-        zip(a, b, |a, b| proven!(_mm256_max_ps(a, b)))
+        proven!([_mm256_max_ps(a[0], b[0]), _mm256_max_ps(a[1], b[1])])
     }
     #[inline(always)]
     fn min(self, a: F, b: F) -> F {
-        zip(a, b, |a, b| proven!(_mm256_min_ps(a, b)))
+        proven!([_mm256_min_ps(a[0], b[0]), _mm256_min_ps(a[1], b[1])])
     }
     #[inline(always)]
     fn fma(self, a: F, b: F, c: F) -> F {
@@ -82,16 +77,17 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     fn round(self, a: F) -> F {
-        a.map(|x| proven!(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x)))
+        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        proven!([_mm256_round_ps::<NEAREST>(a[0]), _mm256_round_ps::<NEAREST>(a[1])])
     }
     #[inline(always)]
     fn pow2(self, n: F) -> F {
-        n.map(|n| {
-            proven! {
-                let biased = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
-                _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased))
-            }
-        })
+        proven! {
+            let bias = _mm256_set1_epi32(127);
+            let low = _mm256_slli_epi32::<23>(_mm256_add_epi32(_mm256_cvtps_epi32(n[0]), bias));
+            let high = _mm256_slli_epi32::<23>(_mm256_add_epi32(_mm256_cvtps_epi32(n[1]), bias));
+            [_mm256_castsi256_ps(low), _mm256_castsi256_ps(high)]
+        }
     }
     #[inline(always)]
     fn load_f16(self, x: &[u16; LANES]) -> F {
@@ -102,18 +98,16 @@ impl Lanes for Avx2 {
     }
     #[inline(always)]
     fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (F, F) {
-        let halves: [__m256i; 2] = proven!([
-            _mm256_loadu_si256(x.as_ptr().cast()),
-            _mm256_loadu_si256(x.as_ptr().add(16).cast())
-        ]);
-        let even = halves.map(|x| proven!(_mm256_castsi256_ps(_mm256_slli_epi32::<16>(x))));
-        let odd = halves.map(|x| {
-            proven!(_mm256_castsi256_ps(_mm256_and_si256(
-                x,
-                _mm256_set1_epi32(0xffff_0000_u32 as i32)
-            )))
-        });
-        (even, odd)
+        proven! {
+            let (low, high) = (_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(16).cast()));
+            let odd_half = _mm256_set1_epi32(0xffff_0000_u32 as i32);
+            let even = [_mm256_slli_epi32::<16>(low), _mm256_slli_epi32::<16>(high)];
+            let odd = [_mm256_and_si256(low, odd_half), _mm256_and_si256(high, odd_half)];
+            (
+                [_mm256_castsi256_ps(even[0]), _mm256_castsi256_ps(even[1])],
+                [_mm256_castsi256_ps(odd[0]), _mm256_castsi256_ps(odd[1])],
+            )
+        }
     }
 
     #[inline(always)]
@@ -123,22 +117,24 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn dot4(self, acc: [__m256i; 2], w: &[u8; 4 * LANES], a: &[i8; 4]) -> [__m256i; 2] {
         // Unsigned times signed bytes would saturate in `maddubs`: widen to 16 bits instead, even and odd bytes apart.
-        let pair = |x: i8, y: i8| (i32::from(y) << 16) | (i32::from(x) & 0xffff);
+        let even_pair = (i32::from(a[2]) << 16) | (i32::from(a[0]) & 0xffff);
+        let odd_pair = (i32::from(a[3]) << 16) | (i32::from(a[1]) & 0xffff);
         proven! {
-            let even_a = _mm256_set1_epi32(pair(a[0], a[2]));
-            let odd_a = _mm256_set1_epi32(pair(a[1], a[3]));
+            let (even_a, odd_a) = (_mm256_set1_epi32(even_pair), _mm256_set1_epi32(odd_pair));
             let low_bytes = _mm256_set1_epi16(0x00ff);
-            let half = |acc: __m256i, w: *const u8| {
-                let w = _mm256_loadu_si256(w.cast());
-                let even = _mm256_madd_epi16(_mm256_and_si256(w, low_bytes), even_a);
-                let odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(w), odd_a);
-                _mm256_add_epi32(acc, _mm256_add_epi32(even, odd))
-            };
-            [half(acc[0], w.as_ptr()), half(acc[1], w.as_ptr().add(32))]
+            let (w0, w1) = (_mm256_loadu_si256(w.as_ptr().cast()), _mm256_loadu_si256(w.as_ptr().add(32).cast()));
+            let even0 = _mm256_madd_epi16(_mm256_and_si256(w0, low_bytes), even_a);
+            let even1 = _mm256_madd_epi16(_mm256_and_si256(w1, low_bytes), even_a);
+            let odd0 = _mm256_madd_epi16(_mm256_srli_epi16::<8>(w0), odd_a);
+            let odd1 = _mm256_madd_epi16(_mm256_srli_epi16::<8>(w1), odd_a);
+            [
+                _mm256_add_epi32(acc[0], _mm256_add_epi32(even0, odd0)),
+                _mm256_add_epi32(acc[1], _mm256_add_epi32(even1, odd1)),
+            ]
         }
     }
     #[inline(always)]
     fn to_f32(self, v: [__m256i; 2]) -> F {
-        v.map(|v| proven!(_mm256_cvtepi32_ps(v)))
+        proven!([_mm256_cvtepi32_ps(v[0]), _mm256_cvtepi32_ps(v[1])])
     }
 }

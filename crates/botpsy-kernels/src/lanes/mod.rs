@@ -2,6 +2,9 @@
 //!
 //! A value of a lane type is a proof that the processor has the instructions: `Avx2` and `Avx512` are made only inside
 //! functions that enable the features, which run only behind an `Isa` that detection made.
+//!
+//! Around lane operations there are no closures and no `map` or `from_fn` of arrays: those are functions of their own,
+//! compiled without the features, and a call to one costs more than what it does.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "intrinsics, proven by the lane type")]

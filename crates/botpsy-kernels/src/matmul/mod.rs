@@ -135,10 +135,10 @@ impl Groups<'_> {
     #[inline(always)]
     fn tile<L: Lanes, P: Panel, const T: usize, const G: usize>(&self, l: L, panel: &P, t0: usize, g0: usize) {
         let sums = panel.tile::<L, T, G>(l, g0, t0);
-        for (t, sums) in sums.into_iter().enumerate() {
-            for (g, sum) in sums.into_iter().enumerate() {
+        for t in 0..T {
+            for g in 0..G {
                 let mut lanes = [0.0; LANES];
-                l.store(sum, &mut lanes);
+                l.store(sums[t][g], &mut lanes);
                 let out = self.out(t0 + t, g0 + g);
                 out.copy_from_slice(&lanes[..out.len()]);
             }

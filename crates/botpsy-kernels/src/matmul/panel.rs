@@ -13,7 +13,11 @@ pub(super) trait Panel {
 /// `cols` values from row `t0` on, `T` times.
 #[inline(always)]
 fn rows<U, const T: usize>(x: &[U], cols: usize, t0: usize) -> [&[U]; T] {
-    std::array::from_fn(|t| &x[(t0 + t) * cols..][..cols])
+    let mut rows = [&[] as &[U]; T];
+    for (t, row) in rows.iter_mut().enumerate() {
+        *row = &x[(t0 + t) * cols..][..cols];
+    }
+    rows
 }
 
 pub(super) struct F32Panel<'a> {
@@ -29,11 +33,14 @@ impl Panel for F32Panel<'_> {
         let x: [_; T] = rows(self.x, self.cols, t0);
         let mut acc = [[l.splat(0.0); G]; T];
         for k in 0..self.cols {
-            let w = w.map(|w| l.load(&w[k].0));
+            let mut w_k = [l.splat(0.0); G];
+            for g in 0..G {
+                w_k[g] = l.load(&w[g][k].0);
+            }
             for t in 0..T {
                 let x = l.splat(x[t][k]);
                 for g in 0..G {
-                    acc[t][g] = l.fma(w[g], x, acc[t][g]);
+                    acc[t][g] = l.fma(w_k[g], x, acc[t][g]);
                 }
             }
         }
@@ -54,11 +61,14 @@ impl Panel for Bf16Panel<'_> {
         let x: [_; T] = rows(self.x, self.cols, t0);
         let mut acc = [[l.splat(0.0); G]; T];
         for pair in 0..self.cols / 2 {
-            let w = w.map(|w| l.load_bf16_pairs(&w[pair].0));
+            let mut w_k = [(l.splat(0.0), l.splat(0.0)); G];
+            for g in 0..G {
+                w_k[g] = l.load_bf16_pairs(&w[g][pair].0);
+            }
             for t in 0..T {
                 let (even, odd) = (l.splat(x[t][2 * pair]), l.splat(x[t][2 * pair + 1]));
                 for g in 0..G {
-                    acc[t][g] = l.fma(w[g].1, odd, l.fma(w[g].0, even, acc[t][g]));
+                    acc[t][g] = l.fma(w_k[g].1, odd, l.fma(w_k[g].0, even, acc[t][g]));
                 }
             }
         }
@@ -88,26 +98,30 @@ impl Panel for Q8Panel<'_> {
         let blocks = self.cols / BLOCK;
         let q: [_; G] = rows(self.q, blocks, g0);
         let d: [_; G] = rows(self.d, blocks, g0);
-        let x: [&[i8]; T] = rows(&self.x.q, self.cols, t0);
-        let x: [&[[i8; 4]]; T] = x.map(|x| x.as_chunks::<4>().0);
+        let x: [&[[[i8; 4]; BLOCK / 4]]; T] = rows(self.x.q.as_chunks().0.as_chunks().0, blocks, t0);
         let x_d: [_; T] = rows(&self.x.d, blocks, t0);
         let offset: [_; T] = rows(&self.x.offset, blocks, t0);
         let mut acc = [[l.splat(0.0); G]; T];
         for block in 0..blocks {
-            let mut sum: [[L::I; G]; T] = std::array::from_fn(|t| [l.isplat(offset[t][block]); G]);
+            let mut sum = [[l.isplat(0); G]; T];
+            for t in 0..T {
+                sum[t] = [l.isplat(offset[t][block]); G];
+            }
             for four in 0..BLOCK / 4 {
                 for t in 0..T {
-                    let a = &x[t][block * (BLOCK / 4) + four];
                     for g in 0..G {
-                        sum[t][g] = l.dot4(sum[t][g], &q[g][block][four].0, a);
+                        sum[t][g] = l.dot4(sum[t][g], &q[g][block][four].0, &x[t][block][four]);
                     }
                 }
             }
-            let d = d.map(|d| l.load_f16(&d[block]));
+            let mut d_block = [l.splat(0.0); G];
+            for g in 0..G {
+                d_block[g] = l.load_f16(&d[g][block]);
+            }
             for t in 0..T {
                 let x_d = l.splat(x_d[t][block]);
                 for g in 0..G {
-                    acc[t][g] = l.fma(l.to_f32(sum[t][g]), l.mul(d[g], x_d), acc[t][g]);
+                    acc[t][g] = l.fma(l.to_f32(sum[t][g]), l.mul(d_block[g], x_d), acc[t][g]);
                 }
             }
         }
