@@ -1,6 +1,6 @@
 //! From the raw text of a parameter to a value of a type that its schema allows.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{MAX_VALUE_DEPTH, Type, TypeSet, number, python_literal};
 
@@ -50,9 +50,11 @@ fn scalar(text: &str, types: TypeSet) -> Option<Value> {
         return Some(Value::Null);
     }
     if types.allows(Type::Integer) {
-        // A set with `number` has `integer` too; without it a fraction is refused.
+        // A set with `number` has `integer` too; without it a fraction is refused. Where the text may stay a string, one
+        // that is no number in JSON does, since reading it would lose a `+` or zeros: phone numbers, article numbers.
+        let strict = types.allows(Type::String);
         let read = number::read(text).filter(|value| types.allows_value(value));
-        if read.is_some() {
+        if read.is_some() && (!strict || text.parse::<Number>().is_ok()) {
             return read;
         }
     }

@@ -1,6 +1,6 @@
 //! Mutated outputs: no panic, streamed equals unstreamed, a cut makes no call.
 //!
-//! `BOTPSY_FUZZ_N` sets how many are tried.
+//! `BOTPSY_FUZZ_N` sets how many are tried, `BOTPSY_LONG_BYTES` how long the long ones are.
 
 use botpsy_text::conversation::ToolSpec;
 use botpsy_text::tool_call::{Stop, Thinking, ToolChoice};
@@ -9,6 +9,12 @@ use crate::laws::{check_cut, check_pieces};
 use crate::support::{Case, Numbers, every_case, fixture, tool};
 
 const DEFAULT_N: usize = 20_000;
+/// A reader that reads twice what it read before would take minutes for these.
+const DEFAULT_LONG_BYTES: usize = 20_000;
+
+fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().map_or(default, |text| text.parse().unwrap())
+}
 
 /// What the mutator puts in: every tag, whole and in part, and what stands between them.
 const PARTS: [&str; 34] = [
@@ -164,6 +170,7 @@ fn long_runs_of_tags_are_read_to_the_end() {
         tool(&serde_json::json!({"function": {"name": "ping", "parameters": {}}})),
         tool(&serde_json::json!({"function": {"name": "set", "parameters": {"properties": {"n": {}}}}})),
     ];
+    let len = setting("BOTPSY_LONG_BYTES", DEFAULT_LONG_BYTES);
     let base = Case::new("long", tools, Thinking::Off, Stop::Eos, "");
     for unit in [
         "<tool_call>",
@@ -200,7 +207,7 @@ fn long_runs_of_tags_are_read_to_the_end() {
             "<tool_call>{\"a\": \"",
             "x\n<tool_call>",
         ] {
-            let text = prefix.to_owned() + &unit.repeat(20_000 / unit.len());
+            let text = prefix.to_owned() + &unit.repeat(len / unit.len());
             for thinking in [Thinking::On, Thinking::Off] {
                 for stop in [Stop::Eos, Stop::Length] {
                     let case = base.with_text(&text).with_thinking(thinking).with_stop(stop);

@@ -1,6 +1,8 @@
 //! The tool-call format against the reference cases, and its laws: pieces and cuts change nothing, what is rendered can
 //! be read, and no input breaks it.
 
+#![allow(clippy::unwrap_used)]
+
 mod cases;
 mod fuzz;
 mod laws;

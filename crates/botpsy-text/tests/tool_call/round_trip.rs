@@ -1,6 +1,7 @@
 //! What is rendered can be read.
 
 use botpsy_text::conversation::ToolCall;
+use botpsy_text::template::{Template, render_request};
 use botpsy_text::tool_call::{
     CALL_CLOSE, CALL_OPEN, FUNCTION_CLOSE, FUNCTION_OPEN, FinishReason, PARAMETER_CLOSE, PARAMETER_OPEN, Stop,
     THINK_CLOSE, Thinking, render,
@@ -136,4 +137,26 @@ proptest! {
         }
         prop_assert_eq!(&case.with_stop(Stop::Length).parse().tool_calls.len(), &calls.len());
     }
+}
+
+#[test]
+fn the_template_prints_calls_as_they_are_rendered() {
+    let arguments = json!({
+        "text": " a\n</parameter> <b> ", "flag": true, "none": null, "small": 1e-7, "whole": 2.0,
+        "list": [1, 2.5, "é", {"k": null}], "object": {}, "number": 12345678901234567890_u64,
+    });
+    let function = json!({"name": "tool", "arguments": arguments});
+    let request = json!({"messages": [
+        {"role": "user", "content": "do"},
+        {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]},
+    ]});
+    let Value::Object(arguments) = arguments else {
+        unreachable!()
+    };
+    let rendered = render(&ToolCall {
+        name: "tool".to_owned(),
+        arguments,
+    });
+    let prompt = render_request(&request, &Template::Qwen35).unwrap();
+    assert!(prompt.contains(&format!("\n\n{rendered}<|im_end|>")), "{prompt}");
 }

@@ -1,5 +1,6 @@
 //! Reading the fixtures, and running the two ways to parse.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use botpsy_text::conversation::{ToolCall, ToolSpec};
@@ -125,7 +126,7 @@ pub(crate) fn add_up(deltas: &[Delta], stream: &DeltaStream) -> ParsedMessage {
         faults: stream.faults().to_vec(),
         ..ParsedMessage::default()
     };
-    let mut ids: Vec<&str> = Vec::new();
+    let mut ids: HashSet<&str> = HashSet::new();
     let mut arguments: Vec<String> = Vec::new();
     assert_eq!(deltas.first(), Some(&Delta::Role), "the first delta has the role");
     for (at, delta) in deltas.iter().enumerate() {
@@ -141,8 +142,7 @@ pub(crate) fn add_up(deltas: &[Delta], stream: &DeltaStream) -> ParsedMessage {
             }
             Delta::ToolCall { index, id, name } => {
                 assert_eq!(*index, ids.len(), "indexes count up from 0, each opened once");
-                assert!(!ids.contains(&id.as_str()), "ids are unique");
-                ids.push(id);
+                assert!(ids.insert(id), "ids are unique");
                 arguments.push(String::new());
                 message.tool_calls.push(ToolCall {
                     name: name.clone(),

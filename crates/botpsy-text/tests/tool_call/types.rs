@@ -67,6 +67,15 @@ fn the_first_type_that_fits_wins() {
     check("[1, 2", &all, json!("[1, 2"));
     check(" x ", &all, json!(" x "));
     check("1", &json!({"type": ["boolean", "string"]}), json!(true));
+    let either = json!({"type": ["integer", "string"]});
+    for (raw, value) in [
+        ("7", json!(7)),
+        ("7.0", json!(7)),
+        ("007", json!("007")),
+        ("+4712", json!("+4712")),
+    ] {
+        check(raw, &either, value);
+    }
     check("None", &json!({"type": ["integer", "null"]}), json!(null));
     check("None", &json!({"type": ["integer", "string"]}), json!("None"));
     check("[1]", &json!({"type": ["object", "string"]}), json!("[1]"));
