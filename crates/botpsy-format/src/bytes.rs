@@ -47,9 +47,7 @@ impl FileBytes {
 
 impl From<Source> for FileBytes {
     fn from(source: Source) -> Self {
-        Self {
-            source: Arc::new(source),
-        }
+        Self { source: Arc::new(source) }
     }
 }
 

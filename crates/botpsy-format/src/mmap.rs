@@ -1,8 +1,5 @@
 //! A file as memory.
-#![allow(
-    unsafe_code,
-    reason = "mapping a file is unsafe: its bytes are another process's to change"
-)]
+#![allow(unsafe_code, reason = "mapping a file is unsafe: its bytes are another process's to change")]
 
 use std::fs::{self, File};
 use std::io;
@@ -29,10 +26,7 @@ impl Mmap {
         let failed = |source| FormatError::io(path, source);
         // Asked before opening: opening a pipe would wait for a writer.
         if !fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(failed(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            )));
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
         }
         let file = File::open(path).map_err(failed)?;
         // SAFETY: the mapping is read-only and private to this value; every length is checked against the mapped length
@@ -54,21 +48,15 @@ impl Mmap {
     /// # Panics
     /// If `range` is not inside the file.
     pub fn release(&self, range: Range<usize>) {
-        assert!(
-            range.start <= range.end && range.end <= self.map.len(),
-            "{range:?} of {} bytes",
-            self.map.len()
-        );
+        assert!(range.start <= range.end && range.end <= self.map.len(), "{range:?} of {} bytes", self.map.len());
         #[cfg(target_os = "linux")]
         {
             const PAGE: usize = 4096;
             let (start, end) = (range.start.next_multiple_of(PAGE), range.end / PAGE * PAGE);
             if start < end {
                 // SAFETY: the mapping is read-only and backed by a file, so dropped pages come back with the same bytes.
-                let advised = unsafe {
-                    self.map
-                        .unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start)
-                };
+                let advised =
+                    unsafe { self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
                 // Advice that is refused only costs memory.
                 drop(advised);
             }
@@ -82,10 +70,7 @@ mod tests {
 
     #[test]
     fn released_pages_read_the_same_again() {
-        let path = Path::new(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../fixtures/reference/tiny-heads/imatrix.gguf"
-        ));
+        let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/reference/tiny-heads/imatrix.gguf"));
         let map = Mmap::open(path).unwrap();
         let before = map.as_bytes().to_vec();
         map.release(100..before.len());
@@ -96,9 +81,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_refused() {
-        let error = Mmap::open(Path::new(env!("CARGO_MANIFEST_DIR")))
-            .unwrap_err()
-            .to_string();
+        let error = Mmap::open(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap_err().to_string();
         assert_eq!(error, concat!(env!("CARGO_MANIFEST_DIR"), ": not a regular file"));
     }
 }

@@ -4,10 +4,7 @@ use std::fmt;
 
 /// How values are laid out in bytes, little endian. The `Q*` and `Iq*` types are ggml's block formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(
-    missing_docs,
-    reason = "the names are the field's own; `name` prints them"
-)]
+#[allow(missing_docs, reason = "the names are the field's own; `name` prints them")]
 pub enum DType {
     F64,
     F32,
@@ -147,17 +144,12 @@ impl DType {
 
     /// The type with this number in a GGUF file, if we read it.
     pub fn from_ggml_id(id: u32) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|dtype| dtype.ggml_id() == Some(id))
+        Self::ALL.into_iter().find(|dtype| dtype.ggml_id() == Some(id))
     }
 
     /// True for types that hold real numbers, plain or in blocks: what a weight may be.
     pub const fn is_float(self) -> bool {
-        !matches!(
-            self,
-            Self::I8 | Self::U8 | Self::I16 | Self::I32 | Self::I64 | Self::Bool
-        )
+        !matches!(self, Self::I8 | Self::U8 | Self::I16 | Self::I32 | Self::I64 | Self::Bool)
     }
 
     /// True for block formats.

@@ -22,18 +22,9 @@ impl<'a> TensorView<'a> {
     pub fn new(dtype: DType, shape: Vec<usize>, bytes: &'a [u8]) -> Result<Self, TensorError> {
         let expected = byte_count(dtype, &shape)?;
         if bytes.len() != expected {
-            return Err(TensorError::ByteCount {
-                dtype,
-                shape,
-                expected,
-                found: bytes.len(),
-            });
+            return Err(TensorError::ByteCount { dtype, shape, expected, found: bytes.len() });
         }
-        Ok(Self {
-            dtype,
-            shape,
-            bytes,
-        })
+        Ok(Self { dtype, shape, bytes })
     }
 
     /// Element type.
@@ -58,9 +49,7 @@ impl<'a> TensorView<'a> {
 
     /// Number of rows: the product of all dimensions but the last.
     pub fn rows(&self) -> usize {
-        self.shape
-            .split_last()
-            .map_or(1, |(_, outer)| outer.iter().product())
+        self.shape.split_last().map_or(1, |(_, outer)| outer.iter().product())
     }
 
     /// Values in a row: the last dimension.
@@ -87,27 +76,15 @@ impl fmt::Debug for TensorView<'_> {
 
 /// Bytes that a tensor of this type and shape takes.
 fn byte_count(dtype: DType, shape: &[usize]) -> Result<usize, TensorError> {
-    let overflow = || TensorError::Overflow {
-        dtype,
-        shape: shape.to_vec(),
-    };
+    let overflow = || TensorError::Overflow { dtype, shape: shape.to_vec() };
     let cols = shape.last().copied().unwrap_or(1);
     if !cols.is_multiple_of(dtype.block_len()) {
         return Err(TensorError::RowLength { dtype, cols });
     }
     // Zeros last: a shape such as [2^40, 2^40, 0] must not pass because its product happens to be 0 in another order.
-    let n_values = shape
-        .iter()
-        .filter(|&&dim| dim != 0)
-        .try_fold(1usize, |n, &dim| n.checked_mul(dim));
-    let bytes = n_values
-        .and_then(|n| n.checked_mul(dtype.block_bytes()))
-        .ok_or_else(overflow)?;
-    if shape.contains(&0) {
-        Ok(0)
-    } else {
-        Ok(bytes / dtype.block_len())
-    }
+    let n_values = shape.iter().filter(|&&dim| dim != 0).try_fold(1usize, |n, &dim| n.checked_mul(dim));
+    let bytes = n_values.and_then(|n| n.checked_mul(dtype.block_bytes())).ok_or_else(overflow)?;
+    if shape.contains(&0) { Ok(0) } else { Ok(bytes / dtype.block_len()) }
 }
 
 #[cfg(test)]
@@ -122,23 +99,12 @@ mod tests {
         assert_eq!(view.row_bytes(1).len(), 34);
 
         let text = |dtype, shape: &[usize], len| {
-            TensorView::new(dtype, shape.to_vec(), &bytes[..len])
-                .unwrap_err()
-                .to_string()
+            TensorView::new(dtype, shape.to_vec(), &bytes[..len]).unwrap_err().to_string()
         };
-        assert_eq!(
-            text(DType::Q8_0, &[2, 32], 67),
-            "Q8_0 [2, 32]: expected 68 bytes, found 67"
-        );
-        assert_eq!(
-            text(DType::Q4K, &[2, 32], 68),
-            "Q4_K: expected rows of a multiple of 256 values, found 32"
-        );
+        assert_eq!(text(DType::Q8_0, &[2, 32], 67), "Q8_0 [2, 32]: expected 68 bytes, found 67");
+        assert_eq!(text(DType::Q4K, &[2, 32], 68), "Q4_K: expected rows of a multiple of 256 values, found 32");
         let huge = [usize::MAX / 2, 3];
-        assert_eq!(
-            text(DType::F32, &huge, 4),
-            format!("F32 {huge:?}: size overflows")
-        );
+        assert_eq!(text(DType::F32, &huge, 4), format!("F32 {huge:?}: size overflows"));
         assert!(TensorView::new(DType::F32, vec![usize::MAX, usize::MAX, 0], &[]).is_err());
     }
 

@@ -16,20 +16,12 @@ pub struct Metadata {
 impl Metadata {
     /// No entries yet; `file` is named in errors.
     pub(crate) fn new(file: &str) -> Self {
-        Self {
-            file: file.to_owned(),
-            entries: Vec::new(),
-            index: HashMap::new(),
-        }
+        Self { file: file.to_owned(), entries: Vec::new(), index: HashMap::new() }
     }
 
     pub(crate) fn insert(&mut self, key: String, value: GgufValue) -> Result<()> {
         if self.index.insert(key.clone(), self.entries.len()).is_some() {
-            return Err(FormatError::malformed(
-                &self.file,
-                format_args!("metadata {key}"),
-                "appears twice",
-            ));
+            return Err(FormatError::malformed(&self.file, format_args!("metadata {key}"), "appears twice"));
         }
         self.entries.push((key, value));
         Ok(())

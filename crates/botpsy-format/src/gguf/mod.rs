@@ -121,12 +121,7 @@ impl Gguf {
     /// As [`Gguf::open`].
     pub fn from_bytes(bytes: FileBytes, label: &str) -> Result<Self> {
         let header = read::header(label, bytes.as_bytes())?;
-        let index = header
-            .tensors
-            .iter()
-            .enumerate()
-            .map(|(i, tensor)| (tensor.name.clone(), i))
-            .collect();
+        let index = header.tensors.iter().enumerate().map(|(i, tensor)| (tensor.name.clone(), i)).collect();
         Ok(Self {
             file: label.to_owned(),
             bytes,
@@ -173,10 +168,7 @@ impl Gguf {
     /// # Errors
     /// If there is none.
     pub fn tensor(&self, name: &str) -> Result<TensorView<'_>> {
-        let missing = || FormatError::MissingTensor {
-            file: self.file.clone(),
-            name: name.to_owned(),
-        };
+        let missing = || FormatError::MissingTensor { file: self.file.clone(), name: name.to_owned() };
         let tensor = self.find(name).ok_or_else(missing)?;
         let bytes = &self.bytes.as_bytes()[tensor.range()];
         TensorView::new(tensor.dtype, tensor.shape.clone(), bytes).map_err(|source| FormatError::Tensor {
@@ -196,12 +188,6 @@ impl Gguf {
 
 impl fmt::Debug for Gguf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Gguf({}, {} keys, {} tensors)",
-            self.file,
-            self.metadata.len(),
-            self.tensors.len()
-        )
+        write!(f, "Gguf({}, {} keys, {} tensors)", self.file, self.metadata.len(), self.tensors.len())
     }
 }

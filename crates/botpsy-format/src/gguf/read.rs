@@ -41,36 +41,23 @@ pub(super) fn header(file: &str, bytes: &[u8]) -> Result<Header> {
     }
     let alignment = alignment(file, &metadata)?;
     let tensors = tensors(cursor, n_tensors, alignment, bytes.len())?;
-    Ok(Header {
-        version,
-        alignment,
-        metadata,
-        tensors,
-    })
+    Ok(Header { version, alignment, metadata, tensors })
 }
 
 fn version(cursor: &mut Cursor<'_>) -> Result<u32> {
     let magic: [u8; 4] = cursor.array(&"magic")?;
     if magic != *b"GGUF" {
         let found = magic.escape_ascii();
-        return Err(FormatError::malformed(
-            cursor.file,
-            "magic",
-            format_args!("expected GGUF, found {found}"),
-        ));
+        return Err(FormatError::malformed(cursor.file, "magic", format_args!("expected GGUF, found {found}")));
     }
     match cursor.u32(&"version")? {
         version @ (2 | 3) => Ok(version),
-        version if matches!(version.swap_bytes(), 1..=3) => Err(FormatError::malformed(
-            cursor.file,
-            "version",
-            "the file is big-endian; only little-endian is read",
-        )),
-        version => Err(FormatError::malformed(
-            cursor.file,
-            "version",
-            format_args!("expected 2 or 3, found {version}"),
-        )),
+        version if matches!(version.swap_bytes(), 1..=3) => {
+            Err(FormatError::malformed(cursor.file, "version", "the file is big-endian; only little-endian is read"))
+        }
+        version => {
+            Err(FormatError::malformed(cursor.file, "version", format_args!("expected 2 or 3, found {version}")))
+        }
     }
 }
 
@@ -90,11 +77,7 @@ fn value(cursor: &mut Cursor<'_>, kind: u32, field: &dyn Display) -> Result<Gguf
         type_id::I64 => GgufValue::I64(i64::from_le_bytes(cursor.array(field)?)),
         type_id::F64 => GgufValue::F64(f64::from_le_bytes(cursor.array(field)?)),
         _ => {
-            return Err(FormatError::malformed(
-                cursor.file,
-                field,
-                format_args!("unknown value type {kind}"),
-            ));
+            return Err(FormatError::malformed(cursor.file, field, format_args!("unknown value type {kind}")));
         }
     })
 }
@@ -103,11 +86,7 @@ fn boolean(file: &str, [byte]: [u8; 1], field: &dyn Display) -> Result<bool> {
     match byte {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(FormatError::malformed(
-            file,
-            field,
-            format_args!("a bool is 0 or 1, found {byte}"),
-        )),
+        _ => Err(FormatError::malformed(file, field, format_args!("a bool is 0 or 1, found {byte}"))),
     }
 }
 
@@ -125,30 +104,17 @@ fn array(cursor: &mut Cursor<'_>, field: &dyn Display) -> Result<GgufArray> {
         type_id::BOOL => {
             let file = cursor.file;
             let bytes = items(cursor, len, field, |byte: [u8; 1]| byte)?;
-            GgufArray::Bool(
-                bytes
-                    .into_iter()
-                    .map(|byte| boolean(file, byte, field))
-                    .collect::<Result<_>>()?,
-            )
+            GgufArray::Bool(bytes.into_iter().map(|byte| boolean(file, byte, field)).collect::<Result<_>>()?)
         }
         type_id::STRING => GgufArray::String(strings(cursor, len, field)?),
         type_id::ARRAY => {
-            return Err(FormatError::malformed(
-                cursor.file,
-                field,
-                "an array of arrays is not read",
-            ));
+            return Err(FormatError::malformed(cursor.file, field, "an array of arrays is not read"));
         }
         type_id::U64 => GgufArray::U64(items(cursor, len, field, u64::from_le_bytes)?),
         type_id::I64 => GgufArray::I64(items(cursor, len, field, i64::from_le_bytes)?),
         type_id::F64 => GgufArray::F64(items(cursor, len, field, f64::from_le_bytes)?),
         _ => {
-            return Err(FormatError::malformed(
-                cursor.file,
-                field,
-                format_args!("unknown item type {kind}"),
-            ));
+            return Err(FormatError::malformed(cursor.file, field, format_args!("unknown item type {kind}")));
         }
     })
 }
@@ -159,12 +125,7 @@ fn items<const N: usize, T>(
     field: &dyn Display,
     item: impl Fn([u8; N]) -> T,
 ) -> Result<Vec<T>> {
-    FormatError::check_limit(
-        cursor.file,
-        format_args!("{field}: items"),
-        limit::ARRAY_BYTES / N as u64,
-        len,
-    )?;
+    FormatError::check_limit(cursor.file, format_args!("{field}: items"), limit::ARRAY_BYTES / N as u64, len)?;
     let bytes = cursor.take(len * N as u64, field)?;
     Ok(bytes.as_chunks().0.iter().map(|&bytes| item(bytes)).collect())
 }
@@ -222,11 +183,7 @@ fn tensors(cursor: &mut Cursor<'_>, n_tensors: u64, alignment: usize, file_len: 
     for i in 0..n_tensors {
         let info = info(cursor, i)?;
         if !names.insert(info.name.clone()) {
-            return Err(FormatError::malformed(
-                cursor.file,
-                format_args!("tensor {}", info.name),
-                "appears twice",
-            ));
+            return Err(FormatError::malformed(cursor.file, format_args!("tensor {}", info.name), "appears twice"));
         }
         infos.push(info);
     }
@@ -238,21 +195,14 @@ fn tensors(cursor: &mut Cursor<'_>, n_tensors: u64, alignment: usize, file_len: 
     for info in infos {
         let range = range(file, &info, alignment as u64, data_start, file_len, end_of_last)?;
         end_of_last = info.offset + info.size;
-        tensors.push(GgufTensor {
-            name: info.name,
-            dtype: info.dtype,
-            shape: info.shape,
-            range,
-        });
+        tensors.push(GgufTensor { name: info.name, dtype: info.dtype, shape: info.shape, range });
     }
     Ok(tensors)
 }
 
 fn info(cursor: &mut Cursor<'_>, i: u64) -> Result<Info> {
     let file = cursor.file;
-    let name = cursor
-        .string(limit::NAME_BYTES, &format_args!("tensor name {i}"))?
-        .to_owned();
+    let name = cursor.string(limit::NAME_BYTES, &format_args!("tensor name {i}"))?.to_owned();
     let field = &format_args!("tensor {name}");
     let n_dims = cursor.u32(field)?;
     FormatError::check_limit(file, format_args!("{field}: dimensions"), limit::DIMS, n_dims.into())?;
@@ -273,24 +223,14 @@ fn info(cursor: &mut Cursor<'_>, i: u64) -> Result<Info> {
         dtype: type_name(type_id),
     })?;
     let size = size(file, field, dtype, &shape)?;
-    Ok(Info {
-        name,
-        dtype,
-        shape,
-        size,
-        offset,
-    })
+    Ok(Info { name, dtype, shape, size, offset })
 }
 
 fn size(file: &str, field: &dyn Display, dtype: DType, shape: &[usize]) -> Result<u64> {
     let (cols, outer) = shape.split_last().map_or((1, shape), |(&cols, outer)| (cols, outer));
     let row_bytes = dtype.row_bytes(cols).ok_or_else(|| {
         let block = dtype.block_len();
-        FormatError::malformed(
-            file,
-            field,
-            format_args!("rows of {cols} values in {dtype}, whose blocks hold {block}"),
-        )
+        FormatError::malformed(file, field, format_args!("rows of {cols} values in {dtype}, whose blocks hold {block}"))
     })?;
     let bytes = outer.iter().try_fold(row_bytes, |bytes, &dim| bytes.checked_mul(dim));
     bytes
@@ -311,14 +251,10 @@ fn range(
     let malformed = |problem: std::fmt::Arguments<'_>| Err(FormatError::malformed(file, field, problem));
     let offset = info.offset;
     if !offset.is_multiple_of(alignment) {
-        return malformed(format_args!(
-            "offset {offset} is not a multiple of the alignment {alignment}"
-        ));
+        return malformed(format_args!("offset {offset} is not a multiple of the alignment {alignment}"));
     }
     if offset < end_of_last {
-        return malformed(format_args!(
-            "offset {offset} lies before the end of the tensor before it, {end_of_last}"
-        ));
+        return malformed(format_args!("offset {offset} lies before the end of the tensor before it, {end_of_last}"));
     }
     let start = data_start.checked_add(offset);
     let end = start.and_then(|start| start.checked_add(info.size));

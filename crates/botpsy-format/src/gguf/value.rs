@@ -207,55 +207,35 @@ impl FromGguf<'_> for bool {
 impl<'a> FromGguf<'a> for &'a str {
     const EXPECTED: &'static str = "a string";
     fn from_gguf(value: &'a GgufValue) -> Option<Self> {
-        if let GgufValue::String(text) = value {
-            Some(text)
-        } else {
-            None
-        }
+        if let GgufValue::String(text) = value { Some(text) } else { None }
     }
 }
 
 impl<'a> FromGguf<'a> for &'a GgufArray {
     const EXPECTED: &'static str = "an array";
     fn from_gguf(value: &'a GgufValue) -> Option<Self> {
-        if let GgufValue::Array(array) = value {
-            Some(array)
-        } else {
-            None
-        }
+        if let GgufValue::Array(array) = value { Some(array) } else { None }
     }
 }
 
 impl<'a> FromGguf<'a> for &'a StringArray {
     const EXPECTED: &'static str = "an array of strings";
     fn from_gguf(value: &'a GgufValue) -> Option<Self> {
-        if let GgufValue::Array(GgufArray::String(strings)) = value {
-            Some(strings)
-        } else {
-            None
-        }
+        if let GgufValue::Array(GgufArray::String(strings)) = value { Some(strings) } else { None }
     }
 }
 
 impl<'a> FromGguf<'a> for &'a [bool] {
     const EXPECTED: &'static str = "an array of bool";
     fn from_gguf(value: &'a GgufValue) -> Option<Self> {
-        if let GgufValue::Array(GgufArray::Bool(items)) = value {
-            Some(items)
-        } else {
-            None
-        }
+        if let GgufValue::Array(GgufArray::Bool(items)) = value { Some(items) } else { None }
     }
 }
 
 impl<'a> FromGguf<'a> for &'a [f32] {
     const EXPECTED: &'static str = "an array of f32";
     fn from_gguf(value: &'a GgufValue) -> Option<Self> {
-        if let GgufValue::Array(GgufArray::F32(items)) = value {
-            Some(items)
-        } else {
-            None
-        }
+        if let GgufValue::Array(GgufArray::F32(items)) = value { Some(items) } else { None }
     }
 }
 

@@ -49,11 +49,7 @@ fn two_bits_at(i: usize) -> (usize, usize) {
 pub(super) fn q4_k(block: &[u8; 144], out: &mut [f32; 256]) {
     let (scales, mins) = scales_and_mins(block);
     let pairs = out.as_chunks_mut::<64>().0;
-    for (p, (out, quants)) in pairs
-        .iter_mut()
-        .zip(block[16..].as_chunks::<32>().0)
-        .enumerate()
-    {
+    for (p, (out, quants)) in pairs.iter_mut().zip(block[16..].as_chunks::<32>().0).enumerate() {
         let (low, high) = out.split_at_mut(32);
         for ((low, high), &q) in low.iter_mut().zip(high).zip(quants) {
             *low = scales[2 * p] * f32::from(q & 15) - mins[2 * p];
@@ -67,11 +63,7 @@ pub(super) fn q5_k(block: &[u8; 176], out: &mut [f32; 256]) {
     let (scales, mins) = scales_and_mins(block);
     let high_bits = &block[16..48];
     let pairs = out.as_chunks_mut::<64>().0;
-    for (p, (out, quants)) in pairs
-        .iter_mut()
-        .zip(block[48..].as_chunks::<32>().0)
-        .enumerate()
-    {
+    for (p, (out, quants)) in pairs.iter_mut().zip(block[48..].as_chunks::<32>().0).enumerate() {
         let (low, high) = out.split_at_mut(32);
         for (((low, high), &q), &h) in low.iter_mut().zip(high).zip(quants).zip(high_bits) {
             let q_low = (q & 15) | (h >> (2 * p) & 1) << 4;
@@ -126,11 +118,7 @@ pub(super) fn iq4_xs(block: &[u8; 136], out: &mut [f32; 256]) {
     let d = half_at(block);
     let high_bits = u16::from_le_bytes([block[2], block[3]]);
     let sub_blocks = out.as_chunks_mut::<32>().0;
-    for (i, (out, quants)) in sub_blocks
-        .iter_mut()
-        .zip(block[8..].as_chunks::<16>().0)
-        .enumerate()
-    {
+    for (i, (out, quants)) in sub_blocks.iter_mut().zip(block[8..].as_chunks::<16>().0).enumerate() {
         let low = block[4 + i / 2] >> (4 * (i % 2)) & 15;
         let high = (high_bits >> (2 * i) & 3) as u8;
         let scale = d * (f32::from(low | high << 4) - 32.0);

@@ -38,9 +38,7 @@ pub fn dequantize_row(dtype: DType, bytes: &[u8], out: &mut [f32]) {
         DType::F64 => each(bytes, out, |b| f64::from_le_bytes(*b) as f32),
         DType::F32 => each(bytes, out, |b| f32::from_le_bytes(*b)),
         DType::F16 => f16_row(bytes, out),
-        DType::BF16 => each(bytes, out, |b| {
-            f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16)
-        }),
+        DType::BF16 => each(bytes, out, |b| f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16)),
         DType::I8 => each(bytes, out, |&[b]| f32::from(b as i8)),
         DType::U8 => each(bytes, out, |&[b]| f32::from(b)),
         DType::I16 => each(bytes, out, |b| f32::from(i16::from_le_bytes(*b))),
@@ -68,11 +66,7 @@ fn each<const N: usize>(bytes: &[u8], out: &mut [f32], value: impl Fn(&[u8; N]) 
     }
 }
 
-fn blocks<const N: usize, const LEN: usize>(
-    bytes: &[u8],
-    out: &mut [f32],
-    decode: impl Fn(&[u8; N], &mut [f32; LEN]),
-) {
+fn blocks<const N: usize, const LEN: usize>(bytes: &[u8], out: &mut [f32], decode: impl Fn(&[u8; N], &mut [f32; LEN])) {
     for (out, block) in out.as_chunks_mut().0.iter_mut().zip(bytes.as_chunks().0) {
         decode(block, out);
     }
@@ -95,10 +89,8 @@ fn half_at(bytes: &[u8]) -> f32 {
 }
 
 /// The sixteen levels of IQ4_NL and IQ4_XS.
-const IQ4_LEVELS: [f32; 16] = [
-    -127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0,
-    89.0, 113.0,
-];
+const IQ4_LEVELS: [f32; 16] =
+    [-127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0];
 
 #[cfg(test)]
 mod tests {
@@ -115,22 +107,11 @@ mod tests {
         check(DType::U8, &[255, 127], &[255.0, 127.0]);
         check(DType::I16, &[0, 128], &[-32768.0]);
         check(DType::I32, &(-7i32).to_le_bytes(), &[-7.0]);
-        check(
-            DType::I64,
-            &i64::MIN.to_le_bytes(),
-            &[-9_223_372_036_854_775_808.0],
-        );
+        check(DType::I64, &i64::MIN.to_le_bytes(), &[-9_223_372_036_854_775_808.0]);
         check(DType::Bool, &[0, 1, 2], &[0.0, 1.0, 1.0]);
-        check(
-            DType::BF16,
-            &[0x80, 0x3f, 0x80, 0xff],
-            &[1.0, f32::NEG_INFINITY],
-        );
+        check(DType::BF16, &[0x80, 0x3f, 0x80, 0xff], &[1.0, f32::NEG_INFINITY]);
         let long: Vec<f32> = (0..130).map(|i| i as f32).collect();
-        let bytes: Vec<u8> = long
-            .iter()
-            .flat_map(|&x| f16::from_f32(x).to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> = long.iter().flat_map(|&x| f16::from_f32(x).to_le_bytes()).collect();
         check(DType::F16, &bytes, &long);
     }
 
