@@ -74,18 +74,10 @@ impl Thinking {
             });
         }
         let phase = match setup.budget {
-            0 => Phase::Closing {
-                next: 0,
-                reason: CloseReason::Budget,
-            },
+            0 => Phase::Closing { next: 0, reason: CloseReason::Budget },
             _ => Phase::Open,
         };
-        Ok(Thinking {
-            setup,
-            phase,
-            thought_tokens: 0,
-            detector: RepetitionDetector::default(),
-        })
+        Ok(Thinking { setup, phase, thought_tokens: 0, detector: RepetitionDetector::default() })
     }
 
     /// The token that must come next, if the closer is being written.
@@ -142,12 +134,7 @@ mod tests {
     const END: TokenId = 9;
 
     fn thinking(budget: u32) -> Thinking {
-        Thinking::new(ThinkingSetup {
-            end: END,
-            closer: vec![1, END, 2],
-            budget,
-        })
-        .unwrap()
+        Thinking::new(ThinkingSetup { end: END, closer: vec![1, END, 2], budget }).unwrap()
     }
 
     /// Appends `tokens` as far as nothing is forced; gives what was appended and where the thought ended.
@@ -167,10 +154,7 @@ mod tests {
 
     #[test]
     fn the_budget_leaves_a_reserve() {
-        assert_eq!(
-            [8192, 2048, 1025, 1024, 100, 0].map(thinking_budget),
-            [7168, 1024, 512, 512, 50, 0]
-        );
+        assert_eq!([8192, 2048, 1025, 1024, 100, 0].map(thinking_budget), [7168, 1024, 512, 512, 50, 0]);
     }
 
     #[test]
@@ -198,16 +182,7 @@ mod tests {
     fn a_looping_thought_is_closed_and_an_answer_may_loop() {
         let (appended, closed) = run(thinking(10_000), std::iter::repeat_n(5, 1000), 600);
         assert_eq!(appended[160..163], [1, END, 2]);
-        assert_eq!(
-            closed,
-            [(
-                161,
-                CloseReason::Repetition(Repetition::Period {
-                    period: 1,
-                    covered: 160
-                })
-            )]
-        );
+        assert_eq!(closed, [(161, CloseReason::Repetition(Repetition::Period { period: 1, covered: 160 }))]);
     }
 
     #[test]
@@ -224,12 +199,7 @@ mod tests {
 
     #[test]
     fn a_closer_that_closes_nothing_is_refused() {
-        let error = Thinking::new(ThinkingSetup {
-            end: END,
-            closer: vec![1],
-            budget: 1,
-        })
-        .unwrap_err();
+        let error = Thinking::new(ThinkingSetup { end: END, closer: vec![1], budget: 1 }).unwrap_err();
         assert_eq!(
             error.to_string(),
             "thinking.closer is [1]: it must be a list that holds the token that ends a thought"

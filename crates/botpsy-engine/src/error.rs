@@ -45,4 +45,21 @@ pub enum Error {
         /// Its logit.
         value: f32,
     },
+    /// A prompt without tokens gives nothing to continue.
+    #[error("prompt: expected at least one token, found none")]
+    EmptyPrompt,
+    /// The context has no room for that many tokens.
+    #[error("{tokens} tokens do not fit into the context of {context_tokens}")]
+    ContextFull {
+        /// Tokens of prompt and answer that would have to be held.
+        tokens: usize,
+        /// Tokens that can be held.
+        context_tokens: usize,
+    },
+    /// A snapshot of one engine cannot be restored in a session of another.
+    #[error("the snapshot was taken from a session of another engine")]
+    ForeignSnapshot,
+    /// The model refused its input.
+    #[error(transparent)]
+    Model(#[from] botpsy_model::ModelError),
 }

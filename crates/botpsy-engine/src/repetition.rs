@@ -138,9 +138,8 @@ impl PhraseWindow {
 
 /// FNV-1a over whole ids with a final mix; 64 bits, so that a thought of any length meets no collision by chance.
 fn hash<'a>(phrase: impl Iterator<Item = &'a TokenId>) -> u64 {
-    let hash = phrase.fold(0xCBF2_9CE4_8422_2325_u64, |hash, id| {
-        (hash ^ u64::from(*id)).wrapping_mul(0x0000_0100_0000_01B3)
-    });
+    let hash =
+        phrase.fold(0xCBF2_9CE4_8422_2325_u64, |hash, id| (hash ^ u64::from(*id)).wrapping_mul(0x0000_0100_0000_01B3));
     (hash ^ (hash >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
 
@@ -154,44 +153,23 @@ mod tests {
     /// Index of the token that raised the alarm, and the alarm.
     fn first_alarm(tokens: impl IntoIterator<Item = TokenId>) -> Option<(usize, Repetition)> {
         let mut detector = RepetitionDetector::default();
-        tokens
-            .into_iter()
-            .enumerate()
-            .find_map(|(index, id)| detector.push(id).map(|found| (index, found)))
+        tokens.into_iter().enumerate().find_map(|(index, id)| detector.push(id).map(|found| (index, found)))
     }
 
     /// Number `n` of a fixed random sequence below `below`.
     fn random(seed: u64, n: usize, below: u32) -> u32 {
-        (DrawKey {
-            seed,
-            choice: 0,
-            position: n as u64,
-        }
-        .uniform()
-            * f64::from(below)) as u32
+        (DrawKey { seed, choice: 0, position: n as u64 }.uniform() * f64::from(below)) as u32
     }
 
     fn prose(seed: u64, len: usize) -> Vec<TokenId> {
         // Squaring prefers low ids, as words are distributed.
-        (0..len)
-            .map(|n| (random(seed, n, 1000).pow(2) / 250).min(3999) + 100)
-            .collect()
+        (0..len).map(|n| (random(seed, n, 1000).pow(2) / 250).min(3999) + 100).collect()
     }
 
     #[test]
     fn an_exact_loop_is_found_when_it_covers_enough_and_not_before() {
-        for (period, covered) in [
-            (1, 160),
-            (2, 160),
-            (20, 160),
-            (32, 160),
-            (33, 163),
-            (100, 364),
-            (200, 664),
-        ] {
-            let tokens = prose(1, 500)
-                .into_iter()
-                .chain((0..2000).map(|n| 10_000 + n % period as u32));
+        for (period, covered) in [(1, 160), (2, 160), (20, 160), (32, 160), (33, 163), (100, 364), (200, 664)] {
+            let tokens = prose(1, 500).into_iter().chain((0..2000).map(|n| 10_000 + n % period as u32));
             let expected = (500 + covered - 1, Repetition::Period { period, covered });
             assert_eq!(first_alarm(tokens), Some(expected), "period {period}");
         }
@@ -223,16 +201,10 @@ mod tests {
         assert_eq!(first_alarm(cells), None);
         // A zero matrix of 8 by 8, numbers and blanks each a token, then prose again.
         let zeros = (0..128).map(|n| if n % 16 == 15 { 9 } else { n % 2 });
-        assert_eq!(
-            first_alarm(prose(4, 300).into_iter().chain(zeros).chain(prose(5, 300))),
-            None
-        );
+        assert_eq!(first_alarm(prose(4, 300).into_iter().chain(zeros).chain(prose(5, 300))), None);
         // The same paragraph of 60 tokens three times: a draft that is copied twice.
         let drafts = (0..180).map(|n| 8000 + n % 60);
-        assert_eq!(
-            first_alarm(prose(6, 300).into_iter().chain(drafts).chain(prose(7, 300))),
-            None
-        );
+        assert_eq!(first_alarm(prose(6, 300).into_iter().chain(drafts).chain(prose(7, 300))), None);
     }
 
     #[test]
@@ -251,10 +223,7 @@ mod tests {
     /// The definition of the first rule, from the whole stream.
     fn naive_period(tokens: &[TokenId]) -> Option<Repetition> {
         (1..=MAX_PERIOD.min(tokens.len() - 1)).find_map(|period| {
-            let run = (period..tokens.len())
-                .rev()
-                .take_while(|at| tokens[*at] == tokens[at - period])
-                .count();
+            let run = (period..tokens.len()).rev().take_while(|at| tokens[*at] == tokens[at - period]).count();
             let covered = run + period;
             (run > 0 && covered >= 160.max(3 * period + 64)).then_some(Repetition::Period { period, covered })
         })

@@ -70,10 +70,7 @@ mod tests {
     #[test]
     fn draws_never_change() {
         let uniform = |seed, choice, position| DrawKey { seed, choice, position }.uniform();
-        assert_eq!(
-            VECTORS.map(|(seed, choice, position, _)| uniform(seed, choice, position)),
-            VECTORS.map(|v| v.3)
-        );
+        assert_eq!(VECTORS.map(|(seed, choice, position, _)| uniform(seed, choice, position)), VECTORS.map(|v| v.3));
     }
 
     /// Computed from the formula in the module's text with Python's integers.
@@ -90,12 +87,7 @@ mod tests {
     fn uniform_is_inside_and_spread() {
         let mut buckets = [0_u32; 16];
         for position in 0..16_000 {
-            let u = DrawKey {
-                seed: 7,
-                choice: 3,
-                position,
-            }
-            .uniform();
+            let u = DrawKey { seed: 7, choice: 3, position }.uniform();
             assert!((0.0..1.0).contains(&u));
             buckets[(u * 16.0) as usize] += 1;
         }

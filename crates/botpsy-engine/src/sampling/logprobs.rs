@@ -26,28 +26,14 @@ pub struct Logprobs {
 /// Sums run in f64 over ids in ascending order, so the result is the same on every machine with the same `exp`.
 pub(super) fn logprobs(logits: &[f32], chosen: TokenId, n_top: usize, ranking: &mut Ranking) -> Logprobs {
     ranking.fill_best(logits, n_top.max(1));
-    let best = ranking
-        .best()
-        .first()
-        .map_or(0.0, |candidate| f64::from(candidate.value));
+    let best = ranking.best().first().map_or(0.0, |candidate| f64::from(candidate.value));
     let sum: f64 = logits.iter().map(|logit| (f64::from(*logit) - best).exp()).sum();
     let log_sum = sum.ln();
-    let at = |id, logit: f32| TokenLogprob {
-        id,
-        logprob: (f64::from(logit) - best - log_sum) as f32,
-    };
-    let chosen = at(
-        chosen,
-        logits.get(chosen as usize).copied().unwrap_or(f32::NEG_INFINITY),
-    );
+    let at = |id, logit: f32| TokenLogprob { id, logprob: (f64::from(logit) - best - log_sum) as f32 };
+    let chosen = at(chosen, logits.get(chosen as usize).copied().unwrap_or(f32::NEG_INFINITY));
     Logprobs {
         chosen,
-        top: ranking
-            .best()
-            .iter()
-            .take(n_top)
-            .map(|candidate| at(candidate.id, candidate.value))
-            .collect(),
+        top: ranking.best().iter().take(n_top).map(|candidate| at(candidate.id, candidate.value)).collect(),
     }
 }
 

@@ -14,19 +14,13 @@ pub struct TokenMask {
 impl TokenMask {
     /// A mask over `len` tokens that allows none.
     pub fn none(len: usize) -> Self {
-        TokenMask {
-            words: vec![0; len.div_ceil(64)],
-            len,
-        }
+        TokenMask { words: vec![0; len.div_ceil(64)], len }
     }
 
     /// A mask over `len` tokens that allows all.
     pub fn all(len: usize) -> Self {
         let mut mask = TokenMask::none(len);
-        mask.words.fill(u64::MAX);
-        if let Some(last) = mask.words.last_mut().filter(|_| !len.is_multiple_of(64)) {
-            *last >>= 64 - len % 64;
-        }
+        mask.allow_all();
         mask
     }
 
@@ -38,6 +32,15 @@ impl TokenMask {
     /// Whether the mask speaks about no token at all.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Allows every token.
+    pub fn allow_all(&mut self) {
+        self.words.fill(u64::MAX);
+        let spare = self.words.len() * 64 - self.len;
+        if let Some(last) = self.words.last_mut() {
+            *last >>= spare;
+        }
     }
 
     /// Denies every token.

@@ -74,9 +74,7 @@ pub fn sample(
         return first.map(|(_, id)| id).ok_or(Error::NothingAllowed);
     }
     keep(values, settings, best, ranking);
-    ranking
-        .pick(key.uniform(), weight(best, settings.temperature))
-        .ok_or(Error::NothingAllowed)
+    ranking.pick(key.uniform(), weight(best, settings.temperature)).ok_or(Error::NothingAllowed)
 }
 
 /// The log-softmax of the raw `logits` for `chosen` and as many best tokens as `sampling` asks for; `None` if it asks for none.
@@ -103,20 +101,13 @@ fn process(
     values.extend_from_slice(logits);
     if let Some(mask) = mask {
         if mask.len() != logits.len() {
-            return Err(Error::MaskLength {
-                expected: logits.len(),
-                found: mask.len(),
-            });
+            return Err(Error::MaskLength { expected: logits.len(), found: mask.len() });
         }
         mask.apply(values);
     }
     for (id, bias) in &settings.logit_bias {
         let vocab = values.len();
-        let value = values.get_mut(*id as usize).ok_or(Error::UnknownToken {
-            what: "logit_bias",
-            id: *id,
-            vocab,
-        })?;
+        let value = values.get_mut(*id as usize).ok_or(Error::UnknownToken { what: "logit_bias", id: *id, vocab })?;
         *value = (*value + bias).min(f32::MAX);
     }
     penalty::penalize(values, history, settings);
@@ -167,10 +158,7 @@ fn check_logits(logits: &[f32]) -> Result<(), Error> {
     if logits.iter().fold(true, |fine, logit| fine & (*logit <= f32::MAX)) {
         return Ok(());
     }
-    let bad = logits
-        .iter()
-        .zip(0..)
-        .find(|(logit, _)| logit.is_nan() || **logit == f32::INFINITY);
+    let bad = logits.iter().zip(0..).find(|(logit, _)| logit.is_nan() || **logit == f32::INFINITY);
     bad.map_or(Ok(()), |(logit, id)| Err(Error::BadLogit { id, value: *logit }))
 }
 

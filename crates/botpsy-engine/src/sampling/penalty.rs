@@ -19,11 +19,7 @@ pub struct TokenHistory {
 impl TokenHistory {
     /// A history at the start of an answer to `prompt`.
     pub fn new(scope: PenaltyScope, prompt: &[TokenId]) -> Self {
-        let mut history = TokenHistory {
-            scope,
-            counts: HashMap::new(),
-            window: VecDeque::new(),
-        };
+        let mut history = TokenHistory { scope, counts: HashMap::new(), window: VecDeque::new() };
         if let PenaltyScope::LastN(n) = scope {
             let seen = prompt.len().saturating_sub(n as usize);
             prompt[seen..].iter().for_each(|id| history.push(*id));
@@ -38,10 +34,8 @@ impl TokenHistory {
             PenaltyScope::LastN(0) => return,
             PenaltyScope::LastN(n) => {
                 if self.window.len() >= n as usize {
-                    let oldest = self
-                        .window
-                        .pop_front()
-                        .expect("a full window of at least one token has an oldest one");
+                    let oldest =
+                        self.window.pop_front().expect("a full window of at least one token has an oldest one");
                     self.forget(oldest);
                 }
                 self.window.push_back(id);
@@ -69,22 +63,15 @@ impl TokenHistory {
 ///
 /// Finite logits stay finite. Tokens beyond `values` are passed over.
 pub(super) fn penalize(values: &mut [f32], history: &TokenHistory, settings: &SamplingSettings) {
-    let (repetition, frequency, presence) = (
-        settings.repetition_penalty,
-        settings.frequency_penalty,
-        settings.presence_penalty,
-    );
+    let (repetition, frequency, presence) =
+        (settings.repetition_penalty, settings.frequency_penalty, settings.presence_penalty);
     if (repetition, frequency, presence) == (1.0, 0.0, 0.0) {
         return;
     }
     // The map's order is random, but each entry touches a logit of its own.
     for (id, count) in &history.counts {
         if let Some(value) = values.get_mut(*id as usize).filter(|value| value.is_finite()) {
-            let scaled = if *value > 0.0 {
-                *value / repetition
-            } else {
-                *value * repetition
-            };
+            let scaled = if *value > 0.0 { *value / repetition } else { *value * repetition };
             let lowered = scaled - *count as f32 * frequency - presence;
             *value = lowered.clamp(f32::MIN, f32::MAX);
         }

@@ -20,11 +20,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Best first: the higher logit, among equals the lower id. No logit is NaN, so this is total.
     fn order(&self, other: &Candidate) -> Ordering {
-        other
-            .value
-            .partial_cmp(&self.value)
-            .unwrap_or(Ordering::Equal)
-            .then(self.id.cmp(&other.id))
+        other.value.partial_cmp(&self.value).unwrap_or(Ordering::Equal).then(self.id.cmp(&other.id))
     }
 }
 
@@ -40,12 +36,8 @@ impl Ranking {
     pub(super) fn fill(&mut self, values: &[f32]) {
         self.candidates.clear();
         self.sorted = 0;
-        let all = values
-            .iter()
-            .zip(0..)
-            .map(|(value, id)| Candidate { value: *value, id });
-        self.candidates
-            .extend(all.filter(|candidate| candidate.value > f32::NEG_INFINITY));
+        let all = values.iter().zip(0..).map(|(value, id)| Candidate { value: *value, id });
+        self.candidates.extend(all.filter(|candidate| candidate.value > f32::NEG_INFINITY));
     }
 
     /// Takes the `k` best tokens whose logit is above negative infinity, sorted.

@@ -108,24 +108,9 @@ impl SamplingSettings {
                 (0.0..=f32::MAX).contains(&self.temperature),
                 "a finite number, at least 0",
             ),
-            (
-                "top_p",
-                self.top_p,
-                self.top_p > 0.0 && self.top_p <= 1.0,
-                "above 0 and at most 1",
-            ),
-            (
-                "min_p",
-                self.min_p,
-                (0.0..1.0).contains(&self.min_p),
-                "at least 0 and below 1",
-            ),
-            (
-                "presence_penalty",
-                self.presence_penalty,
-                (-2.0..=2.0).contains(&self.presence_penalty),
-                "from -2 to 2",
-            ),
+            ("top_p", self.top_p, self.top_p > 0.0 && self.top_p <= 1.0, "above 0 and at most 1"),
+            ("min_p", self.min_p, (0.0..1.0).contains(&self.min_p), "at least 0 and below 1"),
+            ("presence_penalty", self.presence_penalty, (-2.0..=2.0).contains(&self.presence_penalty), "from -2 to 2"),
             (
                 "frequency_penalty",
                 self.frequency_penalty,
@@ -141,11 +126,7 @@ impl SamplingSettings {
         ];
         for (field, value, inside, range) in checks {
             if !inside {
-                return Err(Error::Setting {
-                    field: field.to_owned(),
-                    value: value.to_string(),
-                    range,
-                });
+                return Err(Error::Setting { field: field.to_owned(), value: value.to_string(), range });
             }
         }
         if let Some(n) = self.top_logprobs.filter(|n| *n > MAX_TOP_LOGPROBS) {
@@ -164,11 +145,7 @@ impl SamplingSettings {
         for (id, bias) in &self.logit_bias {
             if !(-100.0..=100.0).contains(bias) && *bias != f32::NEG_INFINITY {
                 let range = "from -100 to 100, or negative infinity";
-                return Err(Error::Setting {
-                    field: format!("logit_bias[{id}]"),
-                    value: bias.to_string(),
-                    range,
-                });
+                return Err(Error::Setting { field: format!("logit_bias[{id}]"), value: bias.to_string(), range });
             }
         }
         match self.logit_bias.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -195,9 +172,7 @@ impl Sampling {
 
 impl Default for Sampling {
     fn default() -> Self {
-        SamplingSettings::default()
-            .validate()
-            .expect("the product's defaults are inside their ranges")
+        SamplingSettings::default().validate().expect("the product's defaults are inside their ranges")
     }
 }
 
@@ -208,47 +183,23 @@ mod tests {
     fn error(change: impl FnOnce(&mut SamplingSettings)) -> String {
         let mut settings = SamplingSettings::default();
         change(&mut settings);
-        settings
-            .validate()
-            .expect_err("the setting should be refused")
-            .to_string()
+        settings.validate().expect_err("the setting should be refused").to_string()
     }
 
     #[test]
     fn each_field_is_refused_outside_its_range_and_named() {
-        assert_eq!(
-            error(|s| s.temperature = -0.1),
-            "temperature is -0.1: it must be a finite number, at least 0"
-        );
-        assert_eq!(
-            error(|s| s.temperature = f32::NAN),
-            "temperature is NaN: it must be a finite number, at least 0"
-        );
+        assert_eq!(error(|s| s.temperature = -0.1), "temperature is -0.1: it must be a finite number, at least 0");
+        assert_eq!(error(|s| s.temperature = f32::NAN), "temperature is NaN: it must be a finite number, at least 0");
         assert_eq!(error(|s| s.top_p = 0.0), "top_p is 0: it must be above 0 and at most 1");
-        assert_eq!(
-            error(|s| s.top_p = 1.01),
-            "top_p is 1.01: it must be above 0 and at most 1"
-        );
-        assert_eq!(
-            error(|s| s.min_p = 1.0),
-            "min_p is 1: it must be at least 0 and below 1"
-        );
-        assert_eq!(
-            error(|s| s.presence_penalty = 2.5),
-            "presence_penalty is 2.5: it must be from -2 to 2"
-        );
-        assert_eq!(
-            error(|s| s.frequency_penalty = -2.5),
-            "frequency_penalty is -2.5: it must be from -2 to 2"
-        );
+        assert_eq!(error(|s| s.top_p = 1.01), "top_p is 1.01: it must be above 0 and at most 1");
+        assert_eq!(error(|s| s.min_p = 1.0), "min_p is 1: it must be at least 0 and below 1");
+        assert_eq!(error(|s| s.presence_penalty = 2.5), "presence_penalty is 2.5: it must be from -2 to 2");
+        assert_eq!(error(|s| s.frequency_penalty = -2.5), "frequency_penalty is -2.5: it must be from -2 to 2");
         assert_eq!(
             error(|s| s.repetition_penalty = 0.0),
             "repetition_penalty is 0: it must be a finite number above 0"
         );
-        assert_eq!(
-            error(|s| s.top_logprobs = Some(21)),
-            "top_logprobs is 21: it must be from 0 to 20"
-        );
+        assert_eq!(error(|s| s.top_logprobs = Some(21)), "top_logprobs is 21: it must be from 0 to 20");
         assert_eq!(
             error(|s| s.logit_bias = vec![(7, 101.0)]),
             "logit_bias[7] is 101: it must be from -100 to 100, or negative infinity"
@@ -279,13 +230,7 @@ mod tests {
     fn the_defaults_are_the_ones_that_we_name() {
         let sampling = Sampling::default();
         let s = sampling.settings();
-        assert_eq!(
-            (s.temperature, s.top_p, s.top_k, s.min_p),
-            (0.3, 0.95, NonZeroU32::new(20), 0.0)
-        );
-        assert_eq!(
-            (s.presence_penalty, s.frequency_penalty, s.repetition_penalty),
-            (1.5, 0.0, 1.0)
-        );
+        assert_eq!((s.temperature, s.top_p, s.top_k, s.min_p), (0.3, 0.95, NonZeroU32::new(20), 0.0));
+        assert_eq!((s.presence_penalty, s.frequency_penalty, s.repetition_penalty), (1.5, 0.0, 1.0));
     }
 }

@@ -26,37 +26,18 @@ impl Case {
 
     fn mask(&self) -> TokenMask {
         let mut mask = TokenMask::all(self.logits.len());
-        self.denied
-            .iter()
-            .for_each(|id| mask.deny(id % self.logits.len() as u32));
+        self.denied.iter().for_each(|id| mask.deny(id % self.logits.len() as u32));
         mask
     }
 
     fn sampled(&self) -> Result<TokenId, Error> {
         let sampling = self.settings.clone().validate()?;
-        sample(
-            &self.logits,
-            &sampling,
-            &self.history(),
-            Some(&self.mask()),
-            self.key,
-            &mut SamplerScratch::default(),
-        )
+        sample(&self.logits, &sampling, &self.history(), Some(&self.mask()), self.key, &mut SamplerScratch::default())
     }
 
     fn kept(&self) -> Vec<TokenId> {
-        let SamplerScratch {
-            mut values,
-            mut ranking,
-        } = SamplerScratch::default();
-        process(
-            &self.logits,
-            &self.settings,
-            &self.history(),
-            Some(&self.mask()),
-            &mut values,
-        )
-        .unwrap();
+        let SamplerScratch { mut values, mut ranking } = SamplerScratch::default();
+        process(&self.logits, &self.settings, &self.history(), Some(&self.mask()), &mut values).unwrap();
         keep(&values, &self.settings, maximum(&values), &mut ranking);
         ranking.ids()
     }
@@ -76,19 +57,10 @@ fn naive_kept(case: &Case) -> Vec<(TokenId, f64)> {
     let mut sorted = Vec::new();
     for id in 0..vocab as TokenId {
         let mut value = case.logits[id as usize];
-        value += s
-            .logit_bias
-            .iter()
-            .filter(|(biased, _)| *biased == id)
-            .map(|(_, bias)| *bias)
-            .sum::<f32>();
+        value += s.logit_bias.iter().filter(|(biased, _)| *biased == id).map(|(_, bias)| *bias).sum::<f32>();
         let count = counted.iter().filter(|counted| **counted == id).count();
         if count > 0 && value > f32::NEG_INFINITY {
-            value = if value > 0.0 {
-                value / s.repetition_penalty
-            } else {
-                value * s.repetition_penalty
-            };
+            value = if value > 0.0 { value / s.repetition_penalty } else { value * s.repetition_penalty };
             value = (value - count as f32 * s.frequency_penalty - s.presence_penalty).max(f32::MIN);
         }
         value = value.min(f32::MAX);
@@ -130,10 +102,7 @@ fn naive_kept(case: &Case) -> Vec<(TokenId, f64)> {
             min_p(&mut sorted, 1.0);
         }
     }
-    sorted
-        .into_iter()
-        .map(|(id, value)| (id, weigh(value, s.temperature)))
-        .collect()
+    sorted.into_iter().map(|(id, value)| (id, weigh(value, s.temperature))).collect()
 }
 
 /// The definition: walk the buckets until the draw falls into one.
@@ -189,24 +158,16 @@ fn any_settings() -> impl Strategy<Value = SamplingSettings> {
 fn any_case() -> impl Strategy<Value = Case> {
     let tokens = || prop::collection::vec(0_u32..16, 0..20);
     let key = (any::<u64>(), any::<u32>(), any::<u64>());
-    (
-        prop::collection::vec(any_logit(), 8..300),
-        any_settings(),
-        tokens(),
-        tokens(),
-        tokens(),
-        key,
+    (prop::collection::vec(any_logit(), 8..300), any_settings(), tokens(), tokens(), tokens(), key).prop_map(
+        |(logits, settings, prompt, answer, denied, (seed, choice, position))| Case {
+            logits,
+            settings,
+            prompt,
+            answer,
+            denied,
+            key: DrawKey { seed, choice, position },
+        },
     )
-        .prop_map(
-            |(logits, settings, prompt, answer, denied, (seed, choice, position))| Case {
-                logits,
-                settings,
-                prompt,
-                answer,
-                denied,
-                key: DrawKey { seed, choice, position },
-            },
-        )
 }
 
 proptest! {
@@ -245,29 +206,9 @@ proptest! {
 
 /// A vocabulary larger than the first sorted part, with nearly flat logits so that the draw looks deep.
 fn wide(settings: SamplingSettings, position: u64) -> Case {
-    let logits = (0..20_000_u64)
-        .map(|n| {
-            DrawKey {
-                seed: 5,
-                choice: 0,
-                position: n,
-            }
-            .uniform() as f32
-        })
-        .collect();
-    let key = DrawKey {
-        seed: 11,
-        choice: 2,
-        position,
-    };
-    Case {
-        logits,
-        settings,
-        prompt: vec![],
-        answer: vec![3, 3, 5],
-        denied: vec![9],
-        key,
-    }
+    let logits = (0..20_000_u64).map(|n| DrawKey { seed: 5, choice: 0, position: n }.uniform() as f32).collect();
+    let key = DrawKey { seed: 11, choice: 2, position };
+    Case { logits, settings, prompt: vec![], answer: vec![3, 3, 5], denied: vec![9], key }
 }
 
 #[test]
@@ -276,20 +217,11 @@ fn draws_deep_in_a_wide_vocabulary_equal_the_plain_sort() {
         for (top_p, min_p) in [(1.0, 0.0), (0.9, 0.0), (1.0, 0.5), (0.7, 0.4)] {
             for position in 0..4 {
                 let case = wide(
-                    SamplingSettings {
-                        temperature: 0.8,
-                        top_p,
-                        min_p,
-                        order,
-                        ..SamplingSettings::greedy()
-                    },
+                    SamplingSettings { temperature: 0.8, top_p, min_p, order, ..SamplingSettings::greedy() },
                     position,
                 );
                 let kept = naive_kept(&case);
-                assert!(
-                    kept.len() > FIRST_LOOK,
-                    "the case should look past the first sorted part"
-                );
+                assert!(kept.len() > FIRST_LOOK, "the case should look past the first sorted part");
                 assert_eq!(case.sampled().unwrap(), naive_pick(&kept, case.key.uniform()));
             }
         }
@@ -299,31 +231,15 @@ fn draws_deep_in_a_wide_vocabulary_equal_the_plain_sort() {
 const FIRST_LOOK: usize = 1024;
 
 fn plain(logits: &[f32], settings: SamplingSettings) -> Case {
-    let key = DrawKey {
-        seed: 0,
-        choice: 0,
-        position: 0,
-    };
-    Case {
-        logits: logits.to_vec(),
-        settings,
-        prompt: vec![],
-        answer: vec![],
-        denied: vec![],
-        key,
-    }
+    let key = DrawKey { seed: 0, choice: 0, position: 0 };
+    Case { logits: logits.to_vec(), settings, prompt: vec![], answer: vec![], denied: vec![], key }
 }
 
 #[test]
 fn the_orders_keep_different_candidates() {
     // At temperature 1 the probabilities are 0.5, 0.3, 0.2; at temperature 0.25 the best has 0.86 of the mass.
     let logits = [0.5_f32.ln(), 0.3_f32.ln(), 0.2_f32.ln()];
-    let settings = |order| SamplingSettings {
-        temperature: 0.25,
-        top_p: 0.7,
-        order,
-        ..SamplingSettings::greedy()
-    };
+    let settings = |order| SamplingSettings { temperature: 0.25, top_p: 0.7, order, ..SamplingSettings::greedy() };
     assert_eq!(plain(&logits, settings(SamplerOrder::Vllm)).kept(), [0]);
     assert_eq!(plain(&logits, settings(SamplerOrder::LlamaCpp)).kept(), [0, 1]);
 }
@@ -369,11 +285,7 @@ fn the_draw_takes_the_bucket_into_which_it_falls() {
 fn ties_go_to_the_lowest_id() {
     let logits = [1.0, 5.0, 5.0, 5.0];
     assert_eq!(plain(&logits, SamplingSettings::greedy()).sampled().unwrap(), 1);
-    let two = SamplingSettings {
-        temperature: 1.0,
-        top_k: NonZeroU32::new(2),
-        ..SamplingSettings::greedy()
-    };
+    let two = SamplingSettings { temperature: 1.0, top_k: NonZeroU32::new(2), ..SamplingSettings::greedy() };
     assert_eq!(plain(&logits, two).kept(), [1, 2]);
     assert_eq!(plain(&[-0.0, 0.0], SamplingSettings::greedy()).sampled().unwrap(), 0);
 }
@@ -391,43 +303,14 @@ fn what_cannot_be_sampled_is_an_error_that_says_why() {
         "logit of token 0 is inf: the weights or the state are damaged"
     );
     let nothing = "token mask and logit_bias leave no token to choose";
-    assert_eq!(
-        message(&Case {
-            denied: vec![0, 1],
-            ..plain(&[1.0, 2.0], greedy())
-        }),
-        nothing
-    );
-    assert_eq!(
-        message(&Case {
-            denied: vec![0, 1],
-            ..plain(&[1.0, 2.0], SamplingSettings::default())
-        }),
-        nothing
-    );
-    let bias = SamplingSettings {
-        logit_bias: vec![(5, 1.0)],
-        ..greedy()
-    };
-    assert_eq!(
-        message(&plain(&[1.0, 2.0], bias)),
-        "logit_bias: token 5 is outside the vocabulary of 2"
-    );
+    assert_eq!(message(&Case { denied: vec![0, 1], ..plain(&[1.0, 2.0], greedy()) }), nothing);
+    assert_eq!(message(&Case { denied: vec![0, 1], ..plain(&[1.0, 2.0], SamplingSettings::default()) }), nothing);
+    let bias = SamplingSettings { logit_bias: vec![(5, 1.0)], ..greedy() };
+    assert_eq!(message(&plain(&[1.0, 2.0], bias)), "logit_bias: token 5 is outside the vocabulary of 2");
     let (sampling, history) = (Sampling::default(), TokenHistory::new(PenaltyScope::Generated, &[]));
-    let key = DrawKey {
-        seed: 0,
-        choice: 0,
-        position: 0,
-    };
+    let key = DrawKey { seed: 0, choice: 0, position: 0 };
     let short = TokenMask::all(1);
-    let error = sample(
-        &[1.0, 2.0],
-        &sampling,
-        &history,
-        Some(&short),
-        key,
-        &mut SamplerScratch::default(),
-    )
-    .unwrap_err();
+    let error =
+        sample(&[1.0, 2.0], &sampling, &history, Some(&short), key, &mut SamplerScratch::default()).unwrap_err();
     assert_eq!(error.to_string(), "token mask: expected 2 tokens, found 1");
 }

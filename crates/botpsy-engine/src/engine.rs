@@ -1,0 +1,97 @@
+//! One loaded model and what all its sessions share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use botpsy_kernels::Context;
+use botpsy_kernels::attention::KvType;
+use botpsy_model::{Logits, Model, Scratch, Segment, State};
+
+use crate::{Error, TokenId};
+
+/// Choices that hold for every session of an engine.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Tokens of prompt and answer that a session may hold.
+    pub context_tokens: usize,
+    /// How keys and values are kept.
+    pub kv_type: KvType,
+    /// Prompt tokens computed between two looks at the cancel flag.
+    pub prefill_chunk: usize,
+    /// Snapshots that a session keeps at the stable marks of its prompts.
+    pub max_snapshots: usize,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions { context_tokens: 32_768, kv_type: KvType::F16, prefill_chunk: 128, max_snapshots: 4 }
+    }
+}
+
+/// A model ready to run, shared by its sessions.
+#[derive(Debug)]
+pub struct Engine {
+    ctx: Context,
+    model: Model,
+    options: EngineOptions,
+    /// Buffers of the forward pass. Held during one pass, so passes of several sessions take turns.
+    scratch: Mutex<Scratch>,
+}
+
+impl Engine {
+    /// An engine for a model that was loaded with `ctx`.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the context or the chunk has no room for a token.
+    pub fn new(ctx: Context, model: Model, options: EngineOptions) -> Result<Arc<Engine>, Error> {
+        for (field, value) in [("context_tokens", options.context_tokens), ("prefill_chunk", options.prefill_chunk)] {
+            if value == 0 {
+                return Err(Error::Setting { field: field.to_owned(), value: value.to_string(), range: "at least 1" });
+            }
+        }
+        let scratch = Mutex::new(Scratch::new(&model, options.prefill_chunk));
+        Ok(Arc::new(Engine { ctx, model, options, scratch }))
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The choices made for this engine.
+    pub fn options(&self) -> &EngineOptions {
+        &self.options
+    }
+
+    /// The instruction set and threads in use.
+    pub fn context(&self) -> &Context {
+        &self.ctx
+    }
+
+    /// Number of logits.
+    pub fn vocab_size(&self) -> usize {
+        self.model.config().vocab_size
+    }
+
+    /// Refuses ids outside the vocabulary; `what` says where they were given.
+    pub(crate) fn check_tokens(&self, what: &'static str, tokens: &[TokenId]) -> Result<(), Error> {
+        let vocab = self.vocab_size();
+        match tokens.iter().find(|id| **id as usize >= vocab) {
+            Some(id) => Err(Error::UnknownToken { what, id: *id, vocab }),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves `state` on by `tokens`, at most a prefill chunk of them.
+    pub(crate) fn forward(
+        &self,
+        state: &mut State,
+        tokens: &[TokenId],
+        logits: Logits,
+        out: &mut Vec<f32>,
+    ) -> Result<(), Error> {
+        // A pass that panicked left nothing in the buffers that the next one reads.
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut segments = [Segment { state, tokens, logits }];
+        Ok(self.model.forward(&self.ctx, &mut segments, &mut scratch, out)?)
+    }
+}

@@ -1,0 +1,234 @@
+//! One timeline of tokens, and the reuse of what was computed for it.
+
+use std::ops::{ControlFlow, RangeInclusive};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use botpsy_model::{Logits, State};
+
+use crate::{Engine, Error, TokenId};
+
+/// A sequence of tokens with the model's state after them.
+///
+/// Callers hand over the whole prompt each time; the session finds out what it can reuse: its own timeline when the prompt
+/// extends it, else the longest snapshot that does, else nothing. Reused and recomputed states are equal bit for bit.
+#[derive(Debug)]
+pub struct Session {
+    engine: Arc<Engine>,
+    now: Timeline,
+    /// Snapshots at stable marks, in the order in which they were taken; at most `EngineOptions::max_snapshots`.
+    marks: Vec<Arc<Timeline>>,
+}
+
+/// A point to which a session of the same engine can return, any number of times.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    engine: Arc<Engine>,
+    timeline: Arc<Timeline>,
+}
+
+/// Tokens and what the model makes of them.
+#[derive(Clone, Debug)]
+struct Timeline {
+    tokens: Vec<TokenId>,
+    state: State,
+    /// Of the last token, `[vocab]`; empty where they were not computed.
+    logits: Vec<f32>,
+}
+
+/// What [`Session::sync`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncPlan {
+    /// Tokens of the prompt whose state was there.
+    pub kept: usize,
+    /// Tokens that remain to be computed.
+    pub to_prefill: usize,
+}
+
+/// How a prefill ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefill {
+    /// The session stands at the end of the prompt and has its logits.
+    Complete,
+    /// The receiver of the progress asked to stop; the session stands at a chunk's end.
+    Stopped,
+    /// The cancel flag was raised; the session stands at a chunk's end.
+    Cancelled,
+}
+
+impl Session {
+    /// An empty session.
+    pub fn new(engine: &Arc<Engine>) -> Self {
+        Session { engine: engine.clone(), now: Timeline::new(engine), marks: Vec::new() }
+    }
+
+    /// The engine that runs this session.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The tokens of the timeline.
+    pub fn tokens(&self) -> &[TokenId] {
+        &self.now.tokens
+    }
+
+    /// The state after these tokens.
+    pub fn state(&self) -> &State {
+        &self.now.state
+    }
+
+    /// The logits of the last token, `[vocab]`; empty before the first and after a prefill that was cut short.
+    pub fn logits(&self) -> &[f32] {
+        &self.now.logits
+    }
+
+    /// Moves to the longest known prefix of `prompt`.
+    ///
+    /// # Errors
+    /// [`Error::EmptyPrompt`], [`Error::ContextFull`] if the prompt is longer than the context, [`Error::UnknownToken`]. The
+    /// session is then as before.
+    pub fn sync(&mut self, prompt: &[TokenId]) -> Result<SyncPlan, Error> {
+        if prompt.is_empty() {
+            return Err(Error::EmptyPrompt);
+        }
+        self.check_room(prompt.len())?;
+        self.engine.check_tokens("prompt", prompt)?;
+        let kept = if self.now.serves(prompt) { self.now.tokens.len() } else { 0 };
+        let best = self.marks.iter().filter(|mark| mark.serves(prompt)).max_by_key(|mark| mark.tokens.len());
+        match best.filter(|mark| mark.tokens.len() > kept) {
+            Some(mark) => self.now = Timeline::clone(mark),
+            None if !self.now.serves(prompt) => self.now = Timeline::new(&self.engine),
+            None => {}
+        }
+        let kept = self.now.tokens.len();
+        Ok(SyncPlan { kept, to_prefill: prompt.len() - kept })
+    }
+
+    /// Computes the rest of `prompt`, chunk by chunk.
+    ///
+    /// `stable_marks` are lengths of prefixes that later prompts are likely to share; at the first and at the last few of them
+    /// a snapshot is kept. `progress` is told the number of prompt tokens whose state exists after each chunk.
+    ///
+    /// # Errors
+    /// Those of [`Session::sync`], which is called first.
+    pub fn prefill(
+        &mut self,
+        prompt: &[TokenId],
+        stable_marks: &[usize],
+        cancel: &AtomicBool,
+        progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<Prefill, Error> {
+        let mut start = self.sync(prompt)?.kept;
+        let marks = self.choose_marks(stable_marks, start + 1..=prompt.len());
+        while start < prompt.len() {
+            if cancel.load(Ordering::Relaxed) {
+                return Ok(Prefill::Cancelled);
+            }
+            let next_mark = marks.iter().copied().find(|mark| *mark > start).unwrap_or(prompt.len());
+            let end = (start + self.engine.options().prefill_chunk).min(next_mark);
+            let logits = if end == prompt.len() { Logits::Last } else { Logits::None };
+            self.advance(&prompt[start..end], logits)?;
+            start = end;
+            if marks.contains(&end) {
+                self.keep_mark();
+            }
+            if progress(end).is_break() {
+                return Ok(Prefill::Stopped);
+            }
+        }
+        Ok(Prefill::Complete)
+    }
+
+    /// Appends one token and gives the logits after it, `[vocab]`.
+    ///
+    /// # Errors
+    /// [`Error::ContextFull`] if the context has no room for it, [`Error::UnknownToken`]. The session is then as before.
+    pub fn decode(&mut self, id: TokenId) -> Result<&[f32], Error> {
+        self.check_room(self.now.tokens.len() + 1)?;
+        self.engine.check_tokens("decode", &[id])?;
+        self.advance(&[id], Logits::Last)?;
+        Ok(&self.now.logits)
+    }
+
+    /// A second session that stands where this one stands; from here each goes its own way.
+    pub fn fork(&self) -> Session {
+        Session { engine: self.engine.clone(), now: self.now.clone(), marks: self.marks.clone() }
+    }
+
+    /// The present point, to return to.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { engine: self.engine.clone(), timeline: Arc::new(self.now.clone()) }
+    }
+
+    /// Returns to `snapshot`.
+    ///
+    /// # Errors
+    /// [`Error::ForeignSnapshot`] if it was taken from a session of another engine.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+        if !Arc::ptr_eq(&self.engine, &snapshot.engine) {
+            return Err(Error::ForeignSnapshot);
+        }
+        self.now = Timeline::clone(&snapshot.timeline);
+        Ok(())
+    }
+
+    fn check_room(&self, tokens: usize) -> Result<(), Error> {
+        let context_tokens = self.engine.options().context_tokens;
+        if tokens > context_tokens { Err(Error::ContextFull { tokens, context_tokens }) } else { Ok(()) }
+    }
+
+    fn advance(&mut self, tokens: &[TokenId], logits: Logits) -> Result<(), Error> {
+        self.now.logits.clear();
+        self.engine.forward(&mut self.now.state, tokens, logits, &mut self.now.logits)?;
+        self.now.tokens.extend_from_slice(tokens);
+        Ok(())
+    }
+
+    /// The marks in `range`, sorted. Of more than can be kept, the first, which ends what all prompts share, and the last.
+    fn choose_marks(&self, marks: &[usize], range: RangeInclusive<usize>) -> Vec<usize> {
+        let max = self.engine.options().max_snapshots;
+        let mut chosen: Vec<usize> = marks.iter().copied().filter(|mark| range.contains(mark)).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        if chosen.len() > max {
+            let spare = chosen.len() - max;
+            let first = max.min(1);
+            chosen.drain(first..first + spare);
+        }
+        chosen
+    }
+
+    /// Keeps the present point. For the room it takes, one that is off this timeline goes, else the oldest but the first.
+    fn keep_mark(&mut self) {
+        let mark = Arc::new(self.now.clone());
+        if let Some(same) = self.marks.iter_mut().find(|kept| kept.tokens == mark.tokens) {
+            // It may know the logits where the one before did not.
+            *same = mark;
+            return;
+        }
+        self.marks.push(mark);
+        if self.marks.len() > self.engine.options().max_snapshots {
+            let stray = self.marks.iter().position(|mark| !self.now.tokens.starts_with(&mark.tokens));
+            self.marks.remove(stray.unwrap_or(1));
+        }
+    }
+}
+
+impl Snapshot {
+    /// The tokens up to this point.
+    pub fn tokens(&self) -> &[TokenId] {
+        &self.timeline.tokens
+    }
+}
+
+impl Timeline {
+    fn new(engine: &Engine) -> Self {
+        let state = State::new(engine.model(), engine.options().kv_type);
+        Timeline { tokens: Vec::new(), state, logits: Vec::new() }
+    }
+
+    /// Whether `prompt` can go on from here: it begins with these tokens, and if it ends with them the logits are known.
+    fn serves(&self, prompt: &[TokenId]) -> bool {
+        prompt.starts_with(&self.tokens) && (self.tokens.len() < prompt.len() || !self.logits.is_empty())
+    }
+}

@@ -1,0 +1,6 @@
+//! The engine's face on the small reference models.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod fixture;
+mod jobs;
+mod sessions;
