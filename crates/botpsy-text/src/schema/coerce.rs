@@ -78,9 +78,7 @@ fn container(text: &str, types: TypeSet) -> Option<Value> {
     if !text.starts_with(['{', '[', '(']) {
         return None;
     }
-    let json = serde_json::from_str(text)
-        .ok()
-        .filter(|value| nested_at_most(value, MAX_VALUE_DEPTH));
+    let json = serde_json::from_str(text).ok().filter(|value| nested_at_most(value, MAX_VALUE_DEPTH));
     json.or_else(|| python_literal(text)).filter(wanted)
 }
 

@@ -13,9 +13,7 @@ use super::{MAX_VALUE_DEPTH, number};
 /// `None` when the text is not one literal, or nests deeper than [`MAX_VALUE_DEPTH`]. Keys that are not strings become
 /// the strings that Python's `json.dumps` makes of them.
 pub fn python_literal(text: &str) -> Option<Value> {
-    let mut reader = Reader {
-        chars: text.chars().peekable(),
-    };
+    let mut reader = Reader { chars: text.chars().peekable() };
     let value = reader.value(0)?;
     reader.skip_space();
     reader.chars.next().is_none().then_some(value)
@@ -50,11 +48,7 @@ impl Reader<'_> {
     fn tuple(&mut self, depth: usize) -> Option<Value> {
         self.chars.next();
         let (mut items, commas) = self.items(')', depth)?;
-        if commas == 0 && items.len() == 1 {
-            items.pop()
-        } else {
-            Some(Value::Array(items))
-        }
+        if commas == 0 && items.len() == 1 { items.pop() } else { Some(Value::Array(items)) }
     }
 
     /// Values up to `close`, and how many commas stood among them.
@@ -159,10 +153,7 @@ impl Reader<'_> {
     /// A number or a name.
     fn word(&mut self) -> Option<Value> {
         let mut word = String::new();
-        while let Some(next) = self
-            .chars
-            .next_if(|next| next.is_ascii_alphanumeric() || "+-.".contains(*next))
-        {
+        while let Some(next) = self.chars.next_if(|next| next.is_ascii_alphanumeric() || "+-.".contains(*next)) {
             word.push(next);
         }
         match word.as_str() {

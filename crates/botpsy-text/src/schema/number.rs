@@ -17,12 +17,7 @@ pub(super) fn read(text: &str) -> Option<Value> {
 
 /// The digits of a number that has no fraction: `42`, `-7`, `007`, `42.0`, `1e3`.
 pub(super) fn integer(text: &str) -> Option<String> {
-    let Decimal {
-        negative,
-        whole,
-        fraction,
-        exponent,
-    } = Decimal::read(text)?;
+    let Decimal { negative, whole, fraction, exponent } = Decimal::read(text)?;
     let fraction = fraction.trim_end_matches('0');
     let fraction_len = i64::try_from(fraction.len()).ok()?;
     let mut digits = [whole, fraction].concat();
@@ -45,17 +40,11 @@ pub(super) fn integer(text: &str) -> Option<String> {
         digits.truncate(keep);
     }
     let digits = digits.trim_start_matches('0');
-    Some(if negative {
-        format!("-{digits}")
-    } else {
-        digits.to_owned()
-    })
+    Some(if negative { format!("-{digits}") } else { digits.to_owned() })
 }
 
 fn from_digits(digits: &str) -> Number {
-    digits
-        .parse()
-        .expect("a sign and digits without leading zeros are a JSON number")
+    digits.parse().expect("a sign and digits without leading zeros are a JSON number")
 }
 
 /// The parts of a decimal number; a form that Python's `float` reads and that is made of ASCII digits only.
@@ -77,15 +66,8 @@ impl<'a> Decimal<'a> {
             None => (unsigned, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all_digits = [whole, fraction]
-            .iter()
-            .all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        let all_digits = [whole, fraction].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
         let any_digit = !whole.is_empty() || !fraction.is_empty();
-        (all_digits && any_digit).then_some(Decimal {
-            negative,
-            whole,
-            fraction,
-            exponent,
-        })
+        (all_digits && any_digit).then_some(Decimal { negative, whole, fraction, exponent })
     }
 }

@@ -160,10 +160,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(root: &'a Value) -> Walk<'a> {
-        Walk {
-            root,
-            nodes_left: MAX_NODES,
-        }
+        Walk { root, nodes_left: MAX_NODES }
     }
 
     /// Counts a node; `None` when it is not an object or a limit is reached.
@@ -187,11 +184,7 @@ impl<'a> Walk<'a> {
             let mut either = TypeSet::default();
             for branch in branches(node, key) {
                 let branch = self.types(branch, depth + 1);
-                either = either.union(if branch.is_empty() {
-                    branch.with(Type::String)
-                } else {
-                    branch
-                });
+                either = either.union(if branch.is_empty() { branch.with(Type::String) } else { branch });
             }
             types = types.both(either);
         }
@@ -212,10 +205,7 @@ impl<'a> Walk<'a> {
         }
         if let Presence::Always = presence {
             for name in node.get("required").and_then(Value::as_array).into_iter().flatten() {
-                if let Some(name) = name
-                    .as_str()
-                    .filter(|name| !into.required.iter().any(|known| known == name))
-                {
+                if let Some(name) = name.as_str().filter(|name| !into.required.iter().any(|known| known == name)) {
                     into.required.push(name.to_owned());
                 }
             }

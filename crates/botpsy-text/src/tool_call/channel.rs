@@ -23,10 +23,7 @@ pub(super) struct Channel {
 
 impl Channel {
     pub(super) fn new(stops: StopStrings) -> Channel {
-        Channel {
-            stops,
-            ..Channel::default()
-        }
+        Channel { stops, ..Channel::default() }
     }
 
     /// Whether a stop string was found; everything after it is dropped.
@@ -52,21 +49,13 @@ impl Channel {
             return self.give(self.pending[..start].trim_end().len());
         }
         let free = self.pending.len() - self.stops.pending_len(&self.pending);
-        let len = if free < self.solid {
-            self.pending[..free].trim_end().len()
-        } else {
-            self.solid
-        };
+        let len = if free < self.solid { self.pending[..free].trim_end().len() } else { self.solid };
         self.give(len)
     }
 
     /// Ends the current piece and returns what is left of it.
     pub(super) fn end_piece(&mut self) -> String {
-        let rest = if self.stopped {
-            String::new()
-        } else {
-            self.give(self.solid)
-        };
+        let rest = if self.stopped { String::new() } else { self.give(self.solid) };
         self.pending.clear();
         self.solid = 0;
         self.in_piece = false;

@@ -62,11 +62,8 @@ impl Token {
     /// The name that an opener of a function or parameter carries.
     pub(super) fn name(self, all: &str) -> &str {
         let text = self.text(all);
-        let name = text
-            .strip_prefix(FUNCTION_OPEN)
-            .or_else(|| text.strip_prefix(PARAMETER_OPEN));
-        name.and_then(|name| name.strip_suffix('>'))
-            .expect("only openers that carry a name are asked for it")
+        let name = text.strip_prefix(FUNCTION_OPEN).or_else(|| text.strip_prefix(PARAMETER_OPEN));
+        name.and_then(|name| name.strip_suffix('>')).expect("only openers that carry a name are asked for it")
     }
 }
 
@@ -91,13 +88,7 @@ const WHOLE_TAGS: [(&str, Kind); 6] = [
 /// How the text was cut into pieces shows only in where text tokens end.
 pub(super) fn next_token(all: &str, at: usize, input: Input) -> Option<Token> {
     let rest = &all[at..];
-    let token = |kind, len| {
-        Some(Token {
-            kind,
-            start: at,
-            end: at + len,
-        })
-    };
+    let token = |kind, len| Some(Token { kind, start: at, end: at + len });
     if rest.is_empty() {
         return None;
     }
@@ -132,10 +123,7 @@ pub(super) fn next_token(all: &str, at: usize, input: Input) -> Option<Token> {
 
 /// Reads the name that follows an opener of `opener_len` bytes: the kind and length of the tag, or `None` when it is cut.
 fn named(name: &str, opener_len: usize, whole: Kind, broken: Kind) -> Option<(Kind, usize)> {
-    let end = name
-        .bytes()
-        .take(MAX_NAME_BYTES)
-        .position(|byte| matches!(byte, b'>' | b'<' | b'\n' | b'\r'));
+    let end = name.bytes().take(MAX_NAME_BYTES).position(|byte| matches!(byte, b'>' | b'<' | b'\n' | b'\r'));
     match end {
         Some(end) if name.as_bytes()[end] == b'>' && !name[..end].trim().is_empty() => {
             Some((whole, opener_len + end + 1))

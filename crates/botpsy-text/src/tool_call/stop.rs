@@ -35,9 +35,7 @@ impl StopStrings {
     pub(super) fn pending_len(&self, text: &str) -> usize {
         let beginning = |stop: &String| {
             let longest = (stop.len() - 1).min(text.len());
-            (1..=longest)
-                .rev()
-                .find(|len| text.as_bytes().ends_with(&stop.as_bytes()[..*len]))
+            (1..=longest).rev().find(|len| text.as_bytes().ends_with(&stop.as_bytes()[..*len]))
         };
         self.texts.iter().filter_map(beginning).max().unwrap_or(0)
     }

@@ -78,12 +78,7 @@ pub struct DeltaStream {
 impl DeltaStream {
     /// A stream whose calls get the ids that `new_id` makes; each must be another.
     pub fn new(options: StreamOptions, new_id: Box<dyn FnMut() -> String + Send>) -> DeltaStream {
-        let StreamOptions {
-            tools,
-            thinking,
-            tool_choice,
-            stop_strings,
-        } = options;
+        let StreamOptions { tools, thinking, tool_choice, stop_strings } = options;
         DeltaStream {
             delivery: Delivery::new(tools, thinking, &tool_choice, stop_strings),
             new_id,
@@ -149,11 +144,7 @@ impl DeltaStream {
     }
 
     fn begin(&mut self) -> Vec<Delta> {
-        if std::mem::replace(&mut self.begun, true) {
-            Vec::new()
-        } else {
-            vec![Delta::Role]
-        }
+        if std::mem::replace(&mut self.begun, true) { Vec::new() } else { vec![Delta::Role] }
     }
 
     fn add(&mut self, pieces: Vec<Piece>, deltas: &mut Vec<Delta>) {
@@ -165,11 +156,7 @@ impl DeltaStream {
                     let index = self.n_calls;
                     self.n_calls += 1;
                     let json = serde_json::Value::Object(call.arguments).to_string();
-                    deltas.push(Delta::ToolCall {
-                        index,
-                        id: (self.new_id)(),
-                        name: call.name,
-                    });
+                    deltas.push(Delta::ToolCall { index, id: (self.new_id)(), name: call.name });
                     deltas.push(Delta::Arguments { index, json });
                 }
             }

@@ -10,12 +10,7 @@ fn tool_calls_of_the_reference_are_typed_as_stated() {
     assert_eq!(cases.len(), 30);
     for (case, record) in cases {
         let message = case.parse();
-        assert_eq!(
-            json!(message.tool_calls[0].arguments),
-            record["expected"],
-            "{}",
-            case.name
-        );
+        assert_eq!(json!(message.tool_calls[0].arguments), record["expected"], "{}", case.name);
         assert_eq!(message.tool_calls.len(), 1, "{}", case.name);
         assert_eq!(message.content, None, "{}", case.name);
     }
@@ -43,11 +38,7 @@ fn outputs_of_the_case_file_are_read_as_stated() {
     let cases = toolcalls();
     assert_eq!(cases.len(), 28);
     for (case, record) in cases {
-        let expected = if record["kind"] == "parse" {
-            &record["expected"]
-        } else {
-            &record["expected"]["final"]
-        };
+        let expected = if record["kind"] == "parse" { &record["expected"] } else { &record["expected"]["final"] };
         assert_eq!(stated(&case.parse()), *expected, "{}", case.name);
     }
 }
@@ -73,16 +64,11 @@ fn further_cases_are_read_as_stated() {
     let mut wrong = String::new();
     for (case, record) in cases {
         let message = case.parse();
-        let Value::Object(mut found) = stated(&message) else {
-            unreachable!()
-        };
+        let Value::Object(mut found) = stated(&message) else { unreachable!() };
         found.insert("faults".to_owned(), json!(fault_names(&message)));
         let (found, expected) = (Value::Object(found), &record["expected"]);
         if found != *expected {
-            wrong += &format!(
-                "{}: {:?}\n  found    {found}\n  expected {expected}\n",
-                case.name, case.text
-            );
+            wrong += &format!("{}: {:?}\n  found    {found}\n  expected {expected}\n", case.name, case.text);
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");

@@ -75,21 +75,14 @@ fn mutate(text: &str, other: &str, numbers: &mut Numbers) -> String {
             _ => text.replace_range(from..to, PARTS[numbers.below(PARTS.len())]),
         }
     }
-    text.truncate(
-        (0..=text.len().min(4_000))
-            .rev()
-            .find(|len| text.is_char_boundary(*len))
-            .unwrap_or(0),
-    );
+    text.truncate((0..=text.len().min(4_000)).rev().find(|len| text.is_char_boundary(*len)).unwrap_or(0));
     text
 }
 
 /// A random place between two characters.
 fn place(text: &str, numbers: &mut Numbers) -> usize {
     let at = numbers.below(text.len() + 1);
-    (at..=text.len())
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(text.len())
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 /// The tools of all cases, under their names, and the texts to start from.
@@ -106,9 +99,7 @@ fn corpus() -> (Vec<ToolSpec>, Vec<String>) {
 
 #[test]
 fn mutated_outputs_keep_the_laws() {
-    let n = std::env::var("BOTPSY_FUZZ_N")
-        .ok()
-        .map_or(DEFAULT_N, |n| n.parse().unwrap());
+    let n = std::env::var("BOTPSY_FUZZ_N").ok().map_or(DEFAULT_N, |n| n.parse().unwrap());
     let (tools, mut texts) = corpus();
     let n_kept = texts.len();
     let mut numbers = Numbers(0x00B0_7B51);
@@ -116,11 +107,7 @@ fn mutated_outputs_keep_the_laws() {
     for round in 0..n {
         let (first, second) = (numbers.below(texts.len()), numbers.below(texts.len()));
         let text = mutate(&texts[first], &texts[second], &mut numbers);
-        let thinking = if numbers.below(2) == 0 {
-            Thinking::On
-        } else {
-            Thinking::Off
-        };
+        let thinking = if numbers.below(2) == 0 { Thinking::On } else { Thinking::Off };
         let stop = if numbers.below(4) == 0 { Stop::Length } else { Stop::Eos };
         let mut case = base.with_text(&text).with_thinking(thinking).with_stop(stop);
         if numbers.below(16) == 0 {
@@ -201,12 +188,7 @@ fn long_runs_of_tags_are_read_to_the_end() {
         "<function=ping></function> x",
         "<tool_call>\n<function=set>\n<parameter=\n",
     ] {
-        for prefix in [
-            "",
-            "<tool_call>\n<function=set>\n<parameter=n>\n",
-            "<tool_call>{\"a\": \"",
-            "x\n<tool_call>",
-        ] {
+        for prefix in ["", "<tool_call>\n<function=set>\n<parameter=n>\n", "<tool_call>{\"a\": \"", "x\n<tool_call>"] {
             let text = prefix.to_owned() + &unit.repeat(len / unit.len());
             for thinking in [Thinking::On, Thinking::Off] {
                 for stop in [Stop::Eos, Stop::Length] {

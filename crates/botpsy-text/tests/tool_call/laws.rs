@@ -17,11 +17,7 @@ pub(crate) fn check_cut(case: &Case, len: usize, whole: &[&[ToolCall]]) {
     for whole in whole {
         let mut rest = whole.iter();
         let kept = cut.tool_calls.iter().all(|call| rest.any(|other| other == call));
-        assert!(
-            kept,
-            "{} cut at {len}: {:?} is not in {whole:?}: {:?}",
-            case.name, cut.tool_calls, case.text
-        );
+        assert!(kept, "{} cut at {len}: {:?} is not in {whole:?}: {:?}", case.name, cut.tool_calls, case.text);
     }
 }
 
@@ -37,13 +33,10 @@ pub(crate) fn check_all_cuts(case: &Case) {
 fn variants() -> impl Iterator<Item = Case> {
     let thinking = [Thinking::On, Thinking::Off];
     let stops = [Stop::Eos, Stop::Length];
-    let ways = thinking
+    let ways = thinking.into_iter().flat_map(move |thinking| stops.map(|stop| (thinking, stop)));
+    every_case()
         .into_iter()
-        .flat_map(move |thinking| stops.map(|stop| (thinking, stop)));
-    every_case().into_iter().flat_map(move |case| {
-        ways.clone()
-            .map(move |(thinking, stop)| case.with_thinking(thinking).with_stop(stop))
-    })
+        .flat_map(move |case| ways.clone().map(move |(thinking, stop)| case.with_thinking(thinking).with_stop(stop)))
 }
 
 #[test]

@@ -34,18 +34,16 @@ fn text() -> impl Strategy<Value = String> {
         Just(" ".to_owned()),
     ];
     let part = prop_oneof![4 => "\\PC{0,12}", 3 => tag];
-    vec(part, 0..6)
-        .prop_map(|parts| parts.concat())
-        .prop_filter("reads as the value's end", |text| {
-            let white = |text: &str| text.trim_start().is_empty();
-            let unfit = |at: usize| {
-                let rest = &text[at + PARAMETER_CLOSE.len()..];
-                white(rest) || [CALL_OPEN, "</"].iter().any(|tag| rest.trim_start().starts_with(tag))
-            };
-            // A value that starts or ends in a lone CR may not be told from a line end of CRLF.
-            let line_ends = !text.starts_with("\r\n");
-            line_ends && !text.match_indices(PARAMETER_CLOSE).any(|(at, _)| unfit(at))
-        })
+    vec(part, 0..6).prop_map(|parts| parts.concat()).prop_filter("reads as the value's end", |text| {
+        let white = |text: &str| text.trim_start().is_empty();
+        let unfit = |at: usize| {
+            let rest = &text[at + PARAMETER_CLOSE.len()..];
+            white(rest) || [CALL_OPEN, "</"].iter().any(|tag| rest.trim_start().starts_with(tag))
+        };
+        // A value that starts or ends in a lone CR may not be told from a line end of CRLF.
+        let line_ends = !text.starts_with("\r\n");
+        line_ends && !text.match_indices(PARAMETER_CLOSE).any(|(at, _)| unfit(at))
+    })
 }
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -103,9 +101,7 @@ fn same(left: &Value, right: &Value) -> bool {
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(key, left)| right.get(key).is_some_and(|right| same(left, right)))
+                && left.iter().all(|(key, left)| right.get(key).is_some_and(|right| same(left, right)))
         }
         _ => left == right,
     }
@@ -150,13 +146,8 @@ fn the_template_prints_calls_as_they_are_rendered() {
         {"role": "user", "content": "do"},
         {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]},
     ]});
-    let Value::Object(arguments) = arguments else {
-        unreachable!()
-    };
-    let rendered = render(&ToolCall {
-        name: "tool".to_owned(),
-        arguments,
-    });
+    let Value::Object(arguments) = arguments else { unreachable!() };
+    let rendered = render(&ToolCall { name: "tool".to_owned(), arguments });
     let prompt = render_request(&request, &Template::Qwen35).unwrap();
     assert!(prompt.contains(&format!("\n\n{rendered}<|im_end|>")), "{prompt}");
 }

@@ -8,14 +8,7 @@ use crate::support::{Numbers, add_up, every_case};
 
 fn stream(stops: &[&str], thinking: Thinking) -> DeltaStream {
     let stop_strings = StopStrings::new(stops.iter().map(|stop| (*stop).to_owned()));
-    DeltaStream::new(
-        StreamOptions {
-            thinking,
-            stop_strings,
-            ..StreamOptions::default()
-        },
-        Box::new(String::new),
-    )
+    DeltaStream::new(StreamOptions { thinking, stop_strings, ..StreamOptions::default() }, Box::new(String::new))
 }
 
 /// The content of a text that was given in any pieces.
@@ -74,12 +67,7 @@ fn reasoning_is_not_searched_and_nothing_comes_after_a_stop() {
 fn pieces_change_nothing_with_stop_strings_either() {
     let mut numbers = Numbers(11);
     for case in every_case() {
-        for stops in [
-            &["the", "e T"][..],
-            &["\n", "l\n"],
-            &[".", "Done.\n"],
-            &["</parameter>"],
-        ] {
+        for stops in [&["the", "e T"][..], &["\n", "l\n"], &[".", "Done.\n"], &["</parameter>"]] {
             let stop_strings = StopStrings::new(stops.iter().map(|stop| (*stop).to_owned()));
             let options = StreamOptions {
                 tools: Arc::clone(&case.toolset),

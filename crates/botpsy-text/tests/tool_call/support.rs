@@ -25,33 +25,14 @@ impl Case {
     pub(crate) fn new(name: &str, tools: Vec<ToolSpec>, thinking: Thinking, stop: Stop, text: &str) -> Case {
         let toolset = Arc::new(Toolset::new(&tools));
         let (name, text) = (name.to_owned(), text.to_owned());
-        Case {
-            name,
-            tools,
-            toolset,
-            thinking,
-            stop,
-            tool_choice: ToolChoice::Auto,
-            text,
-        }
+        Case { name, tools, toolset, thinking, stop, tool_choice: ToolChoice::Auto, text }
     }
 
     /// A case in the form of `toolcalls.jsonl`; the text of a stream is its chunks joined.
     pub(crate) fn from_input(name: &str, input: &Value) -> Case {
-        let tools = input["tools"]
-            .as_array()
-            .map(|tools| tools.iter().map(tool).collect())
-            .unwrap_or_default();
-        let thinking = if input["thinking"] == true {
-            Thinking::On
-        } else {
-            Thinking::Off
-        };
-        let stop = if input["stop"] == "length" {
-            Stop::Length
-        } else {
-            Stop::Eos
-        };
+        let tools = input["tools"].as_array().map(|tools| tools.iter().map(tool).collect()).unwrap_or_default();
+        let thinking = if input["thinking"] == true { Thinking::On } else { Thinking::Off };
+        let stop = if input["stop"] == "length" { Stop::Length } else { Stop::Eos };
         let text = match &input["text"] {
             Value::String(text) => text.clone(),
             _ => String::from_utf8(chunks(input).concat()).unwrap(),
@@ -66,10 +47,7 @@ impl Case {
     }
 
     pub(crate) fn with_text(&self, text: &str) -> Case {
-        Case {
-            text: text.to_owned(),
-            ..self.clone()
-        }
+        Case { text: text.to_owned(), ..self.clone() }
     }
 
     pub(crate) fn with_stop(&self, stop: Stop) -> Case {
@@ -77,10 +55,7 @@ impl Case {
     }
 
     pub(crate) fn with_thinking(&self, thinking: Thinking) -> Case {
-        Case {
-            thinking,
-            ..self.clone()
-        }
+        Case { thinking, ..self.clone() }
     }
 
     pub(crate) fn parse(&self) -> ParsedMessage {
@@ -122,10 +97,7 @@ impl Case {
 
 /// Adds deltas up to a message, and checks on the way what holds for every stream.
 pub(crate) fn add_up(deltas: &[Delta], stream: &DeltaStream) -> ParsedMessage {
-    let mut message = ParsedMessage {
-        faults: stream.faults().to_vec(),
-        ..ParsedMessage::default()
-    };
+    let mut message = ParsedMessage { faults: stream.faults().to_vec(), ..ParsedMessage::default() };
     let mut ids: HashSet<&str> = HashSet::new();
     let mut arguments: Vec<String> = Vec::new();
     assert_eq!(deltas.first(), Some(&Delta::Role), "the first delta has the role");
@@ -144,10 +116,7 @@ pub(crate) fn add_up(deltas: &[Delta], stream: &DeltaStream) -> ParsedMessage {
                 assert_eq!(*index, ids.len(), "indexes count up from 0, each opened once");
                 assert!(ids.insert(id), "ids are unique");
                 arguments.push(String::new());
-                message.tool_calls.push(ToolCall {
-                    name: name.clone(),
-                    arguments: Default::default(),
-                });
+                message.tool_calls.push(ToolCall { name: name.clone(), arguments: Default::default() });
             }
             Delta::Arguments { index, json } => arguments[*index].push_str(json),
             Delta::Finish(reason) => {
@@ -156,10 +125,7 @@ pub(crate) fn add_up(deltas: &[Delta], stream: &DeltaStream) -> ParsedMessage {
             }
         }
     }
-    assert!(
-        matches!(deltas.last(), Some(Delta::Finish(_))),
-        "one finish reason, last"
-    );
+    assert!(matches!(deltas.last(), Some(Delta::Finish(_))), "one finish reason, last");
     for (call, json) in message.tool_calls.iter_mut().zip(arguments) {
         call.arguments = serde_json::from_str(&json).expect("joined arguments are valid JSON");
     }
@@ -211,10 +177,7 @@ pub(crate) fn fixture(path: &str) -> String {
 }
 
 pub(crate) fn json_lines(path: &str) -> Vec<Value> {
-    fixture(path)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    fixture(path).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Every parse and stream case of `toolcalls.jsonl` that has an output to read, as (case, its record).
@@ -225,38 +188,19 @@ pub(crate) fn toolcalls() -> Vec<(Case, Value)> {
         Some("stream") => record["input"]["tools"].is_array(),
         _ => false,
     });
-    wanted
-        .map(|record| {
-            (
-                Case::from_input(record["id"].as_str().unwrap(), &record["input"]),
-                record,
-            )
-        })
-        .collect()
+    wanted.map(|record| (Case::from_input(record["id"].as_str().unwrap(), &record["input"]), record)).collect()
 }
 
 /// The whole outputs of `tool-call-cases.json`, as (case, its record).
 pub(crate) fn reference_messages() -> Vec<(Case, Value)> {
     let reference: Value = serde_json::from_str(&fixture("reference/tool-call-cases.json")).unwrap();
     let tools = reference["tools"].as_object().unwrap();
-    let tools: Vec<ToolSpec> = tools
-        .iter()
-        .map(|(name, properties)| tool_of(name, properties, &reference["required"][name]))
-        .collect();
+    let tools: Vec<ToolSpec> =
+        tools.iter().map(|(name, properties)| tool_of(name, properties, &reference["required"][name])).collect();
     let case = |record: &Value| {
-        let thinking = if record["prompt_opens_thinking"] == true {
-            Thinking::On
-        } else {
-            Thinking::Off
-        };
+        let thinking = if record["prompt_opens_thinking"] == true { Thinking::On } else { Thinking::Off };
         let text = record["text"].as_str().unwrap();
-        let case = Case::new(
-            record["name"].as_str().unwrap(),
-            tools.clone(),
-            thinking,
-            Stop::Eos,
-            text,
-        );
+        let case = Case::new(record["name"].as_str().unwrap(), tools.clone(), thinking, Stop::Eos, text);
         (case, record.clone())
     };
     reference["messages"].as_array().unwrap().iter().map(case).collect()
@@ -278,23 +222,12 @@ pub(crate) fn reference_parameters() -> Vec<(Case, Value)> {
 /// The further cases of this repository, as (case, its record).
 pub(crate) fn further() -> Vec<(Case, Value)> {
     let records = json_lines("corpus/tool_call/rules.jsonl").into_iter();
-    records
-        .map(|record| {
-            (
-                Case::from_input(record["id"].as_str().unwrap(), &record["input"]),
-                record,
-            )
-        })
-        .collect()
+    records.map(|record| (Case::from_input(record["id"].as_str().unwrap(), &record["input"]), record)).collect()
 }
 
 /// Every output of the fixtures.
 pub(crate) fn every_case() -> Vec<Case> {
-    let all = toolcalls()
-        .into_iter()
-        .chain(reference_messages())
-        .chain(reference_parameters())
-        .chain(further());
+    let all = toolcalls().into_iter().chain(reference_messages()).chain(reference_parameters()).chain(further());
     all.map(|(case, _)| case).collect()
 }
 

@@ -19,31 +19,17 @@ fn check_bad(raw: &str, schema: &Value) {
 #[test]
 fn scalars() {
     let integer = json!({"type": "integer"});
-    for (raw, value) in [
-        ("007", 7),
-        ("+5", 5),
-        ("-0", 0),
-        ("1e3", 1000),
-        ("1200e-2", 12),
-        ("\n 4 \t", 4),
-        ("2.", 2),
-    ] {
+    for (raw, value) in [("007", 7), ("+5", 5), ("-0", 0), ("1e3", 1000), ("1200e-2", 12), ("\n 4 \t", 4), ("2.", 2)] {
         check(raw, &integer, json!(value));
     }
     let digits = "9007199254740993000000000001";
     check(digits, &integer, serde_json::from_str(digits).unwrap());
-    for raw in [
-        "", " ", "1.5", "1e-3", "0x10", "1_000", "1,000", "-", ".", "e5", "1e", "1e999", "NaN", "Infinity", "١",
-    ] {
+    for raw in ["", " ", "1.5", "1e-3", "0x10", "1_000", "1,000", "-", ".", "e5", "1e", "1e999", "NaN", "Infinity", "١"]
+    {
         check_bad(raw, &integer);
     }
     let number = json!({"type": "number"});
-    for (raw, value) in [
-        ("2.50", json!(2.5)),
-        (".5", json!(0.5)),
-        ("1e-7", json!(1e-7)),
-        ("-2.0", json!(-2)),
-    ] {
+    for (raw, value) in [("2.50", json!(2.5)), (".5", json!(0.5)), ("1e-7", json!(1e-7)), ("-2.0", json!(-2))] {
         check(raw, &number, value);
     }
     check_bad("inf", &number);
@@ -68,12 +54,7 @@ fn the_first_type_that_fits_wins() {
     check(" x ", &all, json!(" x "));
     check("1", &json!({"type": ["boolean", "string"]}), json!(true));
     let either = json!({"type": ["integer", "string"]});
-    for (raw, value) in [
-        ("7", json!(7)),
-        ("7.0", json!(7)),
-        ("007", json!("007")),
-        ("+4712", json!("+4712")),
-    ] {
+    for (raw, value) in [("7", json!(7)), ("7.0", json!(7)), ("007", json!("007")), ("+4712", json!("+4712"))] {
         check(raw, &either, value);
     }
     check("None", &json!({"type": ["integer", "null"]}), json!(null));
@@ -101,31 +82,15 @@ fn types_are_found_wherever_the_schema_has_them() {
         (json!({"$ref": 5}), "3", json!("3")),
         (json!({"$ref": "#/$defs/Node"}), "{'a': 1}", json!({"a": 1})),
         (json!({"$ref": "#/$defs/Day", "description": "a day"}), "3", json!(3)),
-        (
-            json!({"oneOf": [{"type": "integer"}, {"const": "all"}]}),
-            "all",
-            json!("all"),
-        ),
-        (
-            json!({"allOf": [{"type": ["integer", "string"]}, {"type": "integer"}]}),
-            "3",
-            json!(3),
-        ),
-        (
-            json!({"allOf": [{"$ref": "#/$defs/Day"}, {"minimum": 1}]}),
-            "3",
-            json!(3),
-        ),
+        (json!({"oneOf": [{"type": "integer"}, {"const": "all"}]}), "all", json!("all")),
+        (json!({"allOf": [{"type": ["integer", "string"]}, {"type": "integer"}]}), "3", json!(3)),
+        (json!({"allOf": [{"$ref": "#/$defs/Day"}, {"minimum": 1}]}), "3", json!(3)),
         (json!({"enum": [1, 2.5, null]}), "2.5", json!(2.5)),
         (json!({"enum": [1, "a"]}), "a", json!("a")),
         (json!({"enum": ["1", "2"]}), "1", json!("1")),
         (json!({"const": true}), "1", json!(true)),
         (json!({"type": "string", "enum": ["1"]}), "1", json!("1")),
-        (
-            json!({"anyOf": [{"type": "integer"}, {"description": "anything"}]}),
-            "x",
-            json!("x"),
-        ),
+        (json!({"anyOf": [{"type": "integer"}, {"description": "anything"}]}), "x", json!("x")),
         (json!({"type": "strnig"}), "1", json!("1")),
         (json!({"properties": {}}), "{}", json!("{}")),
         (json!(true), "1", json!("1")),
@@ -151,10 +116,7 @@ fn parameters_are_found_through_references_and_combinations() {
     let parameters = Parameters::of(&schema);
     assert_eq!(parameters.required(), ["a", "id"]);
     assert!(["a", "b", "id"].iter().all(|name| parameters.declares(name)));
-    assert_eq!(
-        coerce("null", parameters.types("b").unwrap()),
-        Coerced::Fits(json!(null))
-    );
+    assert_eq!(coerce("null", parameters.types("b").unwrap()), Coerced::Fits(json!(null)));
     assert_eq!(coerce("5", parameters.types("b").unwrap()), Coerced::Fits(json!(5)));
     assert_eq!(parameters.types("zzz"), None);
 }
@@ -166,28 +128,13 @@ fn python_literals() {
         ("()", json!([])),
         ("(1,)", json!([1])),
         ("(1)", json!(1)),
-        (
-            "[1, -2, +3, 4.0, .5, 1e5,]",
-            serde_json::from_str("[1, -2, 3, 4.0, 0.5, 1e5]").unwrap(),
-        ),
-        (
-            "{'a': [True, None, false], \"b\": (1, 'x')}",
-            json!({"a": [true, null, false], "b": [1, "x"]}),
-        ),
-        (
-            "{1: 'a', None: 'b', True: 'c'}",
-            json!({"1": "a", "null": "b", "true": "c"}),
-        ),
-        (
-            r#"'it\'s \"q\" \n\t\\ \x41\u00e9\ud83e\uddb7\U0001F9B7 \101 \q'"#,
-            json!("it's \"q\" \n\t\\ Aé🦷🦷 A \\q"),
-        ),
+        ("[1, -2, +3, 4.0, .5, 1e5,]", serde_json::from_str("[1, -2, 3, 4.0, 0.5, 1e5]").unwrap()),
+        ("{'a': [True, None, false], \"b\": (1, 'x')}", json!({"a": [true, null, false], "b": [1, "x"]})),
+        ("{1: 'a', None: 'b', True: 'c'}", json!({"1": "a", "null": "b", "true": "c"})),
+        (r#"'it\'s \"q\" \n\t\\ \x41\u00e9\ud83e\uddb7\U0001F9B7 \101 \q'"#, json!("it's \"q\" \n\t\\ Aé🦷🦷 A \\q")),
         ("'a\nb'", json!("a\nb")),
         (" [ 'é' , ] ", json!(["é"])),
-        (
-            "123456789012345678901",
-            serde_json::from_str("123456789012345678901").unwrap(),
-        ),
+        ("123456789012345678901", serde_json::from_str("123456789012345678901").unwrap()),
     ] {
         assert_eq!(python_literal(text), Some(value), "{text}");
     }
@@ -221,21 +168,11 @@ fn depth_is_bounded_on_a_small_stack() {
     let run = move || {
         let types = TypeSet::of(&json!({"type": ["array", "object"]}), &json!({}));
         assert!(matches!(coerce(&deep("[", "]", 100), types), Coerced::Fits(_)));
-        for text in [
-            deep("[", "]", 101),
-            deep("[", "]", 1_000_000),
-            "(".repeat(1_000_000),
-            "{'a':".repeat(1_000_000),
-        ] {
+        for text in [deep("[", "]", 101), deep("[", "]", 1_000_000), "(".repeat(1_000_000), "{'a':".repeat(1_000_000)] {
             assert_eq!(coerce(&text, types), Coerced::Raw(json!(text)));
         }
     };
-    std::thread::Builder::new()
-        .stack_size(2 << 20)
-        .spawn(run)
-        .unwrap()
-        .join()
-        .unwrap();
+    std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
 }
 
 #[test]
@@ -260,12 +197,7 @@ fn hostile_schemas_say_nothing_but_do_no_harm() {
             Parameters::of(&root);
         }
     };
-    std::thread::Builder::new()
-        .stack_size(2 << 20)
-        .spawn(run)
-        .unwrap()
-        .join()
-        .unwrap();
+    std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
 }
 
 #[test]

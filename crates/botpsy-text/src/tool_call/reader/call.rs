@@ -104,26 +104,15 @@ impl OpenCall {
         match &self.tool {
             None => self.faults.push(Fault::UnknownTool),
             Some(tool) => {
-                let missing = tool
-                    .required()
-                    .iter()
-                    .filter(|name| !self.arguments.contains_key(*name));
+                let missing = tool.required().iter().filter(|name| !self.arguments.contains_key(*name));
                 let missing: Vec<String> = missing.cloned().collect();
                 if !missing.is_empty() {
                     self.faults.push(Fault::MissingRequired(missing));
                 }
             }
         }
-        let call = ToolCall {
-            name: self.name,
-            arguments: self.arguments,
-        };
-        ReadCall {
-            call,
-            faults: self.faults,
-            needs_eos,
-            start: self.start,
-        }
+        let call = ToolCall { name: self.name, arguments: self.arguments };
+        ReadCall { call, faults: self.faults, needs_eos, start: self.start }
     }
 
     /// The declared parameter that a written name means, or the name as it is.
@@ -135,9 +124,7 @@ impl OpenCall {
     }
 
     fn declares(&self, written: &str) -> bool {
-        self.tool
-            .as_ref()
-            .is_some_and(|tool| tool.declares(self.parameter(written)))
+        self.tool.as_ref().is_some_and(|tool| tool.declares(self.parameter(written)))
     }
 
     fn add(&mut self, name: String, value: impl FnOnce(TypeSet) -> Coerced) {
@@ -214,15 +201,7 @@ impl Reader {
 
     fn open_value(&self, mut call: OpenCall, name: Option<String>, opener: Token) -> State {
         call.has_parameter = true;
-        State::Value(
-            call,
-            OpenValue {
-                name,
-                start: opener.end,
-                ahead: Ahead::Nothing,
-                other_end: None,
-            },
-        )
+        State::Value(call, OpenValue { name, start: opener.end, ahead: Ahead::Nothing, other_end: None })
     }
 
     pub(super) fn value(&mut self, call: OpenCall, mut value: OpenValue, token: Token) -> State {
@@ -372,10 +351,7 @@ fn follows_value(token: Token, all: &str) -> bool {
 /// The value without the newline that the format puts at each end. Where the first line ends in CRLF, so does the last.
 fn without_outer_newlines(raw: &str) -> &str {
     if let Some(inner) = raw.strip_prefix("\r\n") {
-        return inner
-            .strip_suffix("\r\n")
-            .or_else(|| inner.strip_suffix('\n'))
-            .unwrap_or(inner);
+        return inner.strip_suffix("\r\n").or_else(|| inner.strip_suffix('\n')).unwrap_or(inner);
     }
     let inner = raw.strip_prefix('\n').unwrap_or(raw);
     inner.strip_suffix('\n').unwrap_or(inner)

@@ -31,11 +31,7 @@ enum Scanned {
 
 impl JsonScan {
     pub(super) fn at(start: usize) -> JsonScan {
-        JsonScan {
-            start,
-            depth: 0,
-            place: Place::Outside,
-        }
+        JsonScan { start, depth: 0, place: Place::Outside }
     }
 
     fn feed(&mut self, all: &str, token: Token) -> Scanned {

@@ -70,10 +70,7 @@ impl Reader {
                 // The scan starts at the brace: what was read of this token is read again.
                 let text = token.text(&self.all);
                 self.at = token.end - text.trim_start().len();
-                State::Json {
-                    start,
-                    scan: JsonScan::at(self.at),
-                }
+                State::Json { start, scan: JsonScan::at(self.at) }
             }
             Kind::BrokenFunction | Kind::Partial if !self.on_trial() => {
                 self.ops.push(Op::Fault(Fault::UnreadableCall));
