@@ -120,7 +120,7 @@ EXPRESSIONS = [
     "x.d | dictsort | list | length", "x.l | tojson(indent=None)", "x.zz | trim",
     "x.l is string", "x.d | length", "x.d | list", "'é' | upper", "x.lines | indent(2)", "x.lines.splitlines() | length",
     "x.l | unique | list", "x.l + [4]", "x.s * 2", "x.l | join", "x.i | tojson", "x.d == {'b': 1}", "x.s.title()", "x.i | float",
-    "'3' | int", "x.l | sum", "x.f | round", "x.l | batch(2) | list", "x.s.find('H')", "x.lines.count('\\n')", "x.d is iterable", "x.i is number",
+    "'3' | int", "x.l | sum", "x.f | round", "'{}-{}'.format(1, x.i)", "x.s.find('H')", "x.lines.count('\\n')", "x.d is iterable", "x.i is number",
     "x.tiny is number", "x.big is number", "x.big is integer", "x.tiny is float", "x.t is true", "x.i is true",
     "x.t is boolean", "x.e is false", "'b' in x.d", "'ell' in x.s", "3 in x.l", "x.e or 'other'", "x.zz | default('d')",
     "x.e | default('d', true)", "'%s-%s' | format(1, 'a')", "x.l | map('string') | list | join", "range(3) | list",

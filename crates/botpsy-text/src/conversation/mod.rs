@@ -83,15 +83,8 @@ impl Conversation {
             .enumerate()
             .map(|(index, message)| read::message(index, message))
             .collect::<Result<Vec<_>, _>>()?;
-        let tools = tools
-            .iter()
-            .enumerate()
-            .map(|(index, tool)| read::tool(index, tool))
-            .collect::<Result<_, _>>()?;
-        Ok(Conversation {
-            messages: with_one_system(messages),
-            tools,
-        })
+        let tools = tools.iter().enumerate().map(|(index, tool)| read::tool(index, tool)).collect::<Result<_, _>>()?;
+        Ok(Conversation { messages: with_one_system(messages), tools })
     }
 
     /// The messages as a chat template reads them.
@@ -113,10 +106,7 @@ fn with_one_system(messages: Vec<Message>) -> Vec<Message> {
         1 => systems[0].content.clone().unwrap_or_default(),
         _ => {
             let texts = systems.iter().filter_map(|system| system.content.as_deref());
-            texts
-                .filter(|text| !text.trim().is_empty())
-                .collect::<Vec<_>>()
-                .join("\n\n")
+            texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
         }
     };
     rest.insert(0, Message::new(Role::System, joined));

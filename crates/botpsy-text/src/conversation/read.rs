@@ -85,20 +85,13 @@ pub(super) fn tool(index: usize, source: &Value) -> Result<ToolSpec, Conversatio
     }
     let name = required_text(fields, "name", &at)?;
     if name.is_empty() || name.contains(['<', '>', '\n', '\r']) {
-        return Err(ConversationError::ToolName {
-            field: format!("{at}.name"),
-            name,
-        });
+        return Err(ConversationError::ToolName { field: format!("{at}.name"), name });
     }
     let parameters = match fields.get("parameters") {
         None | Some(Value::Null) => Value::Object(Map::new()),
         Some(parameters) => Value::Object(object(parameters, &format!("{at}.parameters"))?.clone()),
     };
-    Ok(ToolSpec {
-        name,
-        parameters,
-        source: source.clone(),
-    })
+    Ok(ToolSpec { name, parameters, source: source.clone() })
 }
 
 fn role(fields: &Map<String, Value>, at: &str) -> Result<Role, ConversationError> {
@@ -108,10 +101,7 @@ fn role(fields: &Map<String, Value>, at: &str) -> Result<Role, ConversationError
         "user" => Ok(Role::User),
         "assistant" => Ok(Role::Assistant),
         "tool" => Ok(Role::Tool),
-        _ => Err(ConversationError::UnknownRole {
-            field: format!("{at}.role"),
-            role,
-        }),
+        _ => Err(ConversationError::UnknownRole { field: format!("{at}.role"), role }),
     }
 }
 
@@ -140,10 +130,7 @@ fn text_part<'a>(part: &'a Value, at: &str) -> Result<&'a str, ConversationError
         "text" | "input_text" | "output_text" => "text",
         "refusal" => "refusal",
         _ => {
-            return Err(ConversationError::UnsupportedPart {
-                field: at.to_owned(),
-                kind: kind.to_owned(),
-            });
+            return Err(ConversationError::UnsupportedPart { field: at.to_owned(), kind: kind.to_owned() });
         }
     };
     match fields.get(key) {
@@ -179,9 +166,7 @@ fn arguments(value: &Value) -> Map<String, Value> {
 }
 
 fn object<'a>(value: &'a Value, at: &str) -> Result<&'a Map<String, Value>, ConversationError> {
-    value
-        .as_object()
-        .ok_or_else(|| shape(at.to_owned(), "an object", value))
+    value.as_object().ok_or_else(|| shape(at.to_owned(), "an object", value))
 }
 
 fn required_text(fields: &Map<String, Value>, key: &str, at: &str) -> Result<String, ConversationError> {
@@ -228,10 +213,7 @@ mod tests {
             { "role": "system", "content": [{ "type": "text", "text": "Use " }, { "type": "text", "text": "tools." }] },
         ]))
         .unwrap();
-        let expected = [
-            Message::new(Role::System, "Be brief.\n\nUse tools."),
-            Message::new(Role::User, "hi"),
-        ];
+        let expected = [Message::new(Role::System, "Be brief.\n\nUse tools."), Message::new(Role::User, "hi")];
         assert_eq!(conversation.messages, expected);
     }
 
@@ -240,19 +222,10 @@ mod tests {
         let call = |arguments: Value| {
             let call = json!({ "id": "c1", "function": { "name": "f", "arguments": arguments } });
             let messages = json!([{ "role": "assistant", "content": null, "tool_calls": [call] }]);
-            read(messages)
-                .unwrap()
-                .messages
-                .remove(0)
-                .tool_calls
-                .remove(0)
-                .arguments
+            read(messages).unwrap().messages.remove(0).tool_calls.remove(0).arguments
         };
         let object = |value: Value| value.as_object().unwrap().clone();
-        assert_eq!(
-            call(json!(r#"{"b": 2.0, "a": 1}"#)),
-            object(json!({ "b": 2.0, "a": 1 }))
-        );
+        assert_eq!(call(json!(r#"{"b": 2.0, "a": 1}"#)), object(json!({ "b": 2.0, "a": 1 })));
         assert_eq!(call(json!({ "a": null })), object(json!({ "a": null })));
         assert_eq!(call(json!("")), Map::new());
         assert_eq!(call(json!(null)), Map::new());
@@ -278,10 +251,7 @@ mod tests {
     fn errors_name_the_field() {
         for (messages, error) in [
             (json!([3]), "messages[0]: expected an object, found a number"),
-            (
-                json!([{ "content": "x" }]),
-                "messages[0].role: expected a string, found null or nothing",
-            ),
+            (json!([{ "content": "x" }]), "messages[0].role: expected a string, found null or nothing"),
             (
                 json!([{ "role": "user", "content": "x" }, { "role": "bot", "content": "x" }]),
                 "messages[1].role: unknown role \"bot\", expected system, developer, user, assistant or tool",
@@ -306,25 +276,13 @@ mod tests {
     #[test]
     fn tools_keep_their_source_and_unusable_names_are_refused() {
         let source = json!({ "type": "function", "function": { "name": "a.b/c-d", "description": "x" } });
-        let tools = Conversation::from_json(&[], std::slice::from_ref(&source))
-            .unwrap()
-            .tools;
-        assert_eq!(
-            tools,
-            [ToolSpec {
-                name: "a.b/c-d".to_owned(),
-                parameters: json!({}),
-                source
-            }]
-        );
+        let tools = Conversation::from_json(&[], std::slice::from_ref(&source)).unwrap().tools;
+        assert_eq!(tools, [ToolSpec { name: "a.b/c-d".to_owned(), parameters: json!({}), source }]);
         let flat = Conversation::from_json(&[], &[json!({ "name": "f", "parameters": { "type": "object" } })]).unwrap();
         assert_eq!(flat.tools[0].parameters, json!({ "type": "object" }));
         for name in ["", "a>b", "<b", "a\nb"] {
             let error = Conversation::from_json(&[], &[json!({ "function": { "name": name } })]).unwrap_err();
-            assert!(
-                error.to_string().starts_with("tools[0].function.name: the tool name"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("tools[0].function.name: the tool name"), "{error}");
         }
     }
 }

@@ -47,11 +47,7 @@ pub(super) fn print(input: &RenderInput<'_>, page: &mut Page<'_>) -> Result<(), 
 }
 
 fn system_turn(messages: &[Value], tools: &[Value], page: &mut Page<'_>) -> Result<(), TemplateError> {
-    let system = if role(&messages[0]) == "system" {
-        Some(content(&messages[0])?)
-    } else {
-        None
-    };
+    let system = if role(&messages[0]) == "system" { Some(content(&messages[0])?) } else { None };
     if tools.is_empty() && system.is_none() {
         return Ok(());
     }

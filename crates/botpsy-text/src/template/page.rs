@@ -12,11 +12,7 @@ pub(super) struct Page<'a> {
 impl<'a> Page<'a> {
     /// With `added`, text from outside is guarded against these tokens.
     pub(super) fn new(added: Option<&'a AddedTokens>) -> Page<'a> {
-        Page {
-            text: String::new(),
-            marks: Vec::new(),
-            added,
-        }
+        Page { text: String::new(), marks: Vec::new(), added }
     }
 
     /// Text of the template.
@@ -38,9 +34,6 @@ impl<'a> Page<'a> {
     }
 
     pub(super) fn finish(self) -> Prompt {
-        Prompt {
-            text: self.text,
-            marks: self.marks,
-        }
+        Prompt { text: self.text, marks: self.marks }
     }
 }

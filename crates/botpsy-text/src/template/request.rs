@@ -18,18 +18,10 @@ pub fn render_request(request: &Value, template: &Template) -> Result<String, Te
     if let Some(options) = request.get("options") {
         let kwargs = variables(options, "options")?;
         let add_generation_prompt = flag(options, "add_generation_prompt")?.unwrap_or(false);
-        return template.render(&RenderInput {
-            messages,
-            tools,
-            kwargs: &kwargs,
-            add_generation_prompt,
-        });
+        return template.render(&RenderInput { messages, tools, kwargs: &kwargs, add_generation_prompt });
     }
     let conversation = Conversation::from_json(messages, tools)?;
-    let kwargs = variables(
-        request.get("chat_template_kwargs").unwrap_or(&Value::Null),
-        "chat_template_kwargs",
-    )?;
+    let kwargs = variables(request.get("chat_template_kwargs").unwrap_or(&Value::Null), "chat_template_kwargs")?;
     template.render(&RenderInput {
         messages: &conversation.template_messages(),
         tools: &conversation.template_tools(),
@@ -42,10 +34,7 @@ fn list<'a>(request: &'a Value, field: &'static str) -> Result<&'a [Value], Temp
     match request.get(field) {
         None | Some(Value::Null) => Ok(&[]),
         Some(Value::Array(items)) => Ok(items),
-        Some(_) => Err(TemplateError::Request {
-            field,
-            expected: "an array",
-        }),
+        Some(_) => Err(TemplateError::Request { field, expected: "an array" }),
     }
 }
 
@@ -53,10 +42,7 @@ fn variables(value: &Value, field: &'static str) -> Result<Map<String, Value>, T
     match value {
         Value::Null => Ok(Map::new()),
         Value::Object(variables) => Ok(variables.clone()),
-        _ => Err(TemplateError::Request {
-            field,
-            expected: "an object",
-        }),
+        _ => Err(TemplateError::Request { field, expected: "an object" }),
     }
 }
 
@@ -64,9 +50,6 @@ fn flag(value: &Value, field: &'static str) -> Result<Option<bool>, TemplateErro
     match value.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Bool(flag)) => Ok(Some(*flag)),
-        Some(_) => Err(TemplateError::Request {
-            field,
-            expected: "true or false",
-        }),
+        Some(_) => Err(TemplateError::Request { field, expected: "true or false" }),
     }
 }

@@ -9,12 +9,7 @@ fn the_reference_renderings_are_equal() {
     let cases = fixture["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 36);
     for case in cases {
-        assert_eq!(
-            render_request(case, &Template::Qwen35),
-            reference_result(case),
-            "{}",
-            case["name"]
-        );
+        assert_eq!(render_request(case, &Template::Qwen35), reference_result(case), "{}", case["name"]);
     }
 }
 
@@ -33,9 +28,7 @@ pub(crate) fn reference_result(case: &Value) -> Result<String, TemplateError> {
 
 pub(crate) fn check_template_cases(template: &Template) {
     let cases = fixture("cases/toolcalls.jsonl");
-    let cases = cases
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("a case in JSON"));
+    let cases = cases.lines().map(|line| serde_json::from_str::<Value>(line).expect("a case in JSON"));
     let mut n_cases = 0;
     for case in cases.filter(|case| case["kind"] == "template") {
         check_case(&case, render_request(&case["input"], template));
@@ -54,9 +47,7 @@ fn check_case(case: &Value, rendered: Result<String, TemplateError>) {
     let text = rendered.unwrap_or_else(|error| panic!("{id}: {error}"));
     let strings = |key: &str| -> Vec<String> {
         let list = expected[key].as_array().cloned().unwrap_or_default();
-        list.iter()
-            .map(|item| item.as_str().expect("a string").to_owned())
-            .collect()
+        list.iter().map(|item| item.as_str().expect("a string").to_owned()).collect()
     };
     for part in strings("contains") {
         assert!(text.contains(&part), "{id}: {part:?} not in {text:?}");
@@ -69,9 +60,7 @@ fn check_case(case: &Value, rendered: Result<String, TemplateError>) {
     }
     let mut rest = text.as_str();
     for part in strings("order") {
-        let at = rest
-            .find(&part)
-            .unwrap_or_else(|| panic!("{id}: {part:?} not in order in {text:?}"));
+        let at = rest.find(&part).unwrap_or_else(|| panic!("{id}: {part:?} not in order in {text:?}"));
         rest = &rest[at + part.len()..];
     }
 }

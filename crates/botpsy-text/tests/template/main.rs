@@ -24,19 +24,12 @@ fn qwen35_jinja() -> ChatTemplate {
 fn with_prompt_text(source: &str) -> String {
     let reference = json_fixture("reference/chat-renderings.json");
     let cases = reference["cases"].as_array().expect("a list of cases");
-    let case = cases
-        .iter()
-        .find(|case| case["name"] == "tools_no_system")
-        .expect("a case with tools");
+    let case = cases.iter().find(|case| case["name"] == "tools_no_system").expect("a case with tools");
     let text = case["expected"].as_str().expect("a text");
     let (head, rest) = text.split_once("\n{\"type\"").expect("a tool");
     let before = head.trim_start_matches("<|im_start|>system\n");
     let after = &rest[rest.find("\n</tools>").expect("an end of tools")..rest.find("<|im_end|>").expect("an end")];
-    format!(
-        "{{%- set before_tools = {} %}}{{%- set after_tools = {} %}}{source}",
-        quoted(before),
-        quoted(after)
-    )
+    format!("{{%- set before_tools = {} %}}{{%- set after_tools = {} %}}{source}", quoted(before), quoted(after))
 }
 
 fn quoted(text: &str) -> String {

@@ -9,9 +9,9 @@ use crate::template::whitespace::{is_space, trim};
 use crate::tokenizer::{SENTINEL, unguard};
 use crate::tool_call::python::python_scalar;
 
-use super::Refusal;
 use super::tojson::tojson;
 use super::value::PrintedNumber;
+use super::{Refusal, bounds};
 
 /// An environment without a loader that prints values as Python does.
 pub(super) fn python_like() -> Environment<'static> {
@@ -22,13 +22,18 @@ pub(super) fn python_like() -> Environment<'static> {
     environment.set_recursion_limit(200);
     environment.set_formatter(print);
     environment.set_unknown_method_callback(method);
+    // These build containers that nobody measures, or print more than they were given; chat templates have no use for
+    // them.
+    for filter in ["batch", "chain", "groupby", "pprint", "slice", "zip"] {
+        environment.remove_filter(filter);
+    }
+    environment.remove_global("debug");
+    bounds::add_checks(&mut environment);
     environment.add_function("raise_exception", raise_exception);
     environment.add_filter("tojson", tojson);
     environment.add_filter("string", string);
     environment.add_filter("trim", strip_filter);
-    environment.add_test("number", |value: &Value| {
-        is_number(value) || value.kind() == ValueKind::Bool
-    });
+    environment.add_test("number", |value: &Value| is_number(value) || value.kind() == ValueKind::Bool);
     environment.add_test("integer", is_integer);
     environment.add_test("sequence", is_sequence);
     environment.add_test("float", |value: &Value| is_number(value) && !is_integer(value));
@@ -71,17 +76,12 @@ fn is_number(value: &Value) -> bool {
 }
 
 fn is_integer(value: &Value) -> bool {
-    value
-        .downcast_object_ref::<PrintedNumber>()
-        .map_or_else(|| value.is_integer(), PrintedNumber::is_integer)
+    value.downcast_object_ref::<PrintedNumber>().map_or_else(|| value.is_integer(), PrintedNumber::is_integer)
 }
 
 /// Whatever has a length and items; in Jinja what is undefined has them too.
 fn is_sequence(value: &Value) -> bool {
-    matches!(
-        value.kind(),
-        ValueKind::Seq | ValueKind::Map | ValueKind::String | ValueKind::Undefined
-    )
+    matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::String | ValueKind::Undefined)
 }
 
 fn strip_filter(value: &Value, chars: Option<&str>) -> Value {
@@ -104,6 +104,8 @@ fn method(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]
         ("strip", []) => Ok(Value::from(trim(text))),
         ("lstrip", []) => Ok(Value::from(text.trim_start_matches(is_space))),
         ("rstrip", []) => Ok(Value::from(text.trim_end_matches(is_space))),
+        // `{:>999999999}` would be allocated before it is paid for.
+        ("format", _) if text.contains(':') => Err(Error::new(ErrorKind::InvalidOperation, "format with a width")),
         // What a text begins and ends with is asked of the text as it was before it was guarded: templates recognize
         // a wrapped tool response by that.
         ("startswith" | "endswith", _) if text.contains(SENTINEL) => {

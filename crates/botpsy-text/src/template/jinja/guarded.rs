@@ -14,11 +14,7 @@ pub(super) struct Guarded {
 impl Guarded {
     pub(super) fn new(input: &RenderInput<'_>, added: &AddedTokens, reads_reasoning: bool) -> Guarded {
         let message = |message: &Value| {
-            if reads_reasoning {
-                value(&with_thought_apart(message), added)
-            } else {
-                value(message, added)
-            }
+            if reads_reasoning { value(&with_thought_apart(message), added) } else { value(message, added) }
         };
         Guarded {
             messages: input.messages.iter().map(message).collect(),
@@ -28,12 +24,7 @@ impl Guarded {
     }
 
     pub(super) fn input(&self, add_generation_prompt: bool) -> RenderInput<'_> {
-        RenderInput {
-            messages: &self.messages,
-            tools: &self.tools,
-            kwargs: &self.kwargs,
-            add_generation_prompt,
-        }
+        RenderInput { messages: &self.messages, tools: &self.tools, kwargs: &self.kwargs, add_generation_prompt }
     }
 }
 
@@ -47,10 +38,7 @@ fn value(plain: &Value, added: &AddedTokens) -> Value {
 }
 
 fn fields(plain: &Map<String, Value>, added: &AddedTokens) -> Map<String, Value> {
-    plain
-        .iter()
-        .map(|(key, item)| (guard(key, added), value(item, added)))
-        .collect()
+    plain.iter().map(|(key, item)| (guard(key, added), value(item, added))).collect()
 }
 
 fn with_thought_apart(message: &Value) -> Value {

@@ -15,15 +15,9 @@ pub(super) fn find(
     let mut marks = Vec::new();
     marks.extend(system_end(text, input, &render));
     let is_turn_end = |message: &Value| matches!(message["role"].as_str(), Some("user" | "tool"));
-    let ends = (1..=input.messages.len())
-        .rev()
-        .filter(|&end| is_turn_end(&input.messages[end - 1]));
+    let ends = (1..=input.messages.len()).rev().filter(|&end| is_turn_end(&input.messages[end - 1]));
     for end in ends.take(MAX_TURNS) {
-        let prefix = RenderInput {
-            messages: &input.messages[..end],
-            add_generation_prompt: false,
-            ..*input
-        };
+        let prefix = RenderInput { messages: &input.messages[..end], add_generation_prompt: false, ..*input };
         if let Ok(prefix) = render(&prefix)
             && text.starts_with(&prefix)
         {
@@ -46,12 +40,7 @@ fn system_end(
     let start = |word: &str| {
         let user = json!({ "role": "user", "content": word });
         let messages: Vec<Value> = system.cloned().into_iter().chain([user]).collect();
-        render(&RenderInput {
-            messages: &messages,
-            add_generation_prompt: false,
-            ..*input
-        })
-        .ok()
+        render(&RenderInput { messages: &messages, add_generation_prompt: false, ..*input }).ok()
     };
     let (first, second) = (start("a")?, start("b")?);
     let common = common_prefix(&first, &second);

@@ -1,60 +1,50 @@
 //! Templates from files: Jinja as `transformers` runs it, with limits.
 //!
-//! A template comes with a model file, so it is a stranger's program. It gets no loader, fuel, an output cap, and a
-//! stack large enough that no template of the allowed size can overflow it: compiling and rendering run on a thread of
-//! their own, whatever the caller's stack is.
+//! A template comes with a model file, so it is a stranger's program. It gets no loader, fuel, bounds on what it
+//! builds, an output cap, and a stack large enough for any expression of the allowed size: compiling and rendering run
+//! on a thread of their own, whatever the caller's stack is.
 
+mod bounds;
 mod environment;
 mod guarded;
 mod marks;
+mod program;
 mod tojson;
 mod value;
 
-use std::io;
 use std::thread;
 
-use minijinja::{Environment, Error, ErrorKind};
+use minijinja::{Error, ErrorKind};
 use serde_json::Value;
 
 use crate::tokenizer::AddedTokens;
 
 use super::{Prompt, RenderInput, TemplateError};
+use program::Program;
 
-/// A compiled Jinja template.
-#[derive(Debug)]
+/// A Jinja template that was found valid.
+#[derive(Clone, Debug)]
 pub struct ChatTemplate {
-    environment: Box<Environment<'static>>,
+    source: String,
     /// Whether the template has a place of its own for thoughts in history.
     reads_reasoning: bool,
 }
 
-const NAME: &str = "chat_template";
-
 impl ChatTemplate {
-    /// Longest template in bytes.
-    pub const MAX_BYTES: usize = 64 * 1024;
+    /// Longest template in bytes. The engine counts columns in 16 bits, and errors point one further.
+    pub const MAX_BYTES: usize = 64_000;
 
-    /// Compiles the source of a template.
+    /// Checks the source of a template.
     ///
     /// # Errors
     /// When it is too long, or is no Jinja, or includes other templates.
     pub fn compile(source: &str) -> Result<ChatTemplate, TemplateError> {
         if source.len() > Self::MAX_BYTES {
-            return Err(TemplateError::TooLong {
-                n_bytes: source.len(),
-                max: Self::MAX_BYTES,
-            });
+            return Err(TemplateError::TooLong { n_bytes: source.len(), max: Self::MAX_BYTES });
         }
-        let environment = on_large_stack(|| {
-            let mut environment = environment::python_like();
-            environment
-                .add_template_owned(NAME, source.to_owned())
-                .map_err(|error| failure(&error))?;
-            Ok(Box::new(environment))
-        })?;
-        Ok(ChatTemplate {
-            environment,
-            reads_reasoning: source.contains("reasoning_content"),
+        on_large_stack(|| {
+            Program::compile(source, &environment::python_like()).map_err(|error| failure(&error))?;
+            Ok(ChatTemplate { source: source.to_owned(), reads_reasoning: source.contains("reasoning_content") })
         })
     }
 
@@ -83,28 +73,24 @@ impl ChatTemplate {
 
     fn render_here(&self, input: &RenderInput<'_>) -> Result<String, TemplateError> {
         let n_bytes = input_bytes(input);
-        let mut environment = self.environment.clone();
+        let mut environment = environment::python_like();
         environment.set_fuel(Some(fuel(n_bytes, input.messages.len())));
-        let template = environment
-            .get_template(NAME)
-            .expect("the template was compiled under this name");
-        let mut output = Capped {
-            text: Vec::new(),
-            max: MIN_OUTPUT_CAP + 4 * n_bytes,
-        };
-        template
-            .render_captured_to(value::context(input), &mut output)
-            .map_err(|error| failure(&error))?;
-        Ok(String::from_utf8(output.text).expect("templates print text"))
+        let program = Program::compile(&self.source, &environment).map_err(|error| failure(&error))?;
+        let text = program.run(&environment, value::context(input)).map_err(|error| failure(&error))?;
+        let max = MIN_OUTPUT_CAP + 4 * n_bytes;
+        if text.len() > max {
+            return Err(TemplateError::Failed { line: 0, reason: format!("it prints more than {max} bytes") });
+        }
+        Ok(text)
     }
 }
 
 /// Room for the template's own text, beyond four times what it prints from.
 const MIN_OUTPUT_CAP: usize = 256 * 1024;
 
-/// Stack of the thread that compiles and renders. The deepest thing that [`MAX_FUEL`] can build is a list in a list
-/// and so on; dropping or printing it takes one frame a level.
-const STACK_BYTES: usize = 256 * 1024 * 1024;
+/// Stack of the thread that compiles and renders. An expression takes a few frames for each of its tokens, a macro call
+/// a few for each level.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Bounds time (about a hundredth of a second for each 100,000) and memory (64 bytes each).
 const MAX_FUEL: u64 = 1_000_000;
@@ -128,45 +114,16 @@ fn value_bytes(value: &Value) -> usize {
         Value::String(text) => text.len() + 2,
         Value::Array(items) => items.iter().map(|item| value_bytes(item) + 2).sum::<usize>() + 2,
         Value::Object(fields) => {
-            fields
-                .iter()
-                .map(|(key, value)| key.len() + value_bytes(value) + 6)
-                .sum::<usize>()
-                + 2
+            fields.iter().map(|(key, value)| key.len() + value_bytes(value) + 6).sum::<usize>() + 2
         }
-    }
-}
-
-struct Capped {
-    text: Vec<u8>,
-    max: usize,
-}
-
-impl io::Write for Capped {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.text.len() + bytes.len() > self.max {
-            return Err(io::Error::other(format!("it prints more than {} bytes", self.max)));
-        }
-        self.text.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
 fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, TemplateError> + Send) -> Result<T, TemplateError> {
     thread::scope(|scope| {
-        let builder = thread::Builder::new()
-            .name("chat template".to_owned())
-            .stack_size(STACK_BYTES);
-        let thread = builder
-            .spawn_scoped(scope, work)
-            .map_err(|error| TemplateError::Thread(error.to_string()))?;
-        thread
-            .join()
-            .unwrap_or_else(|_| Err(TemplateError::Thread("it panicked".to_owned())))
+        let builder = thread::Builder::new().name("chat template".to_owned()).stack_size(STACK_BYTES);
+        let thread = builder.spawn_scoped(scope, work).map_err(|error| TemplateError::Thread(error.to_string()))?;
+        thread.join().unwrap_or_else(|_| Err(TemplateError::Thread("it panicked".to_owned())))
     })
 }
 
@@ -177,23 +134,15 @@ struct Refusal(String);
 
 fn failure(error: &Error) -> TemplateError {
     let mut source = std::error::Error::source(error);
-    let mut cause = None;
     while let Some(inner) = source {
         if let Some(Refusal(message)) = inner.downcast_ref() {
             return TemplateError::Refused(message.clone());
         }
-        cause = Some(inner.to_string());
         source = inner.source();
     }
-    let reason = match (error.kind(), cause) {
-        (ErrorKind::OutOfFuel, _) => "it takes too many steps or too much memory".to_owned(),
-        (ErrorKind::WriteFailure, Some(cause)) => cause,
-        (kind, _) => error
-            .detail()
-            .map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}")),
+    let reason = match error.kind() {
+        ErrorKind::OutOfFuel => "it takes too many steps or too much memory".to_owned(),
+        kind => error.detail().map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}")),
     };
-    TemplateError::Failed {
-        line: error.line().unwrap_or(0),
-        reason,
-    }
+    TemplateError::Failed { line: error.line().unwrap_or(0), reason }
 }

@@ -40,11 +40,9 @@ fn to_json(value: &Value, depth: usize) -> Result<serde_json::Value, Error> {
         ValueKind::Bool => Ok(value.is_true().into()),
         ValueKind::Number => number_value(&value.to_string()),
         ValueKind::String => Ok(value.as_str().unwrap_or_default().into()),
-        ValueKind::Seq | ValueKind::Iterable => value
-            .try_iter()?
-            .map(|item| to_json(&item, depth + 1))
-            .collect::<Result<Vec<_>, _>>()
-            .map(Into::into),
+        ValueKind::Seq | ValueKind::Iterable => {
+            value.try_iter()?.map(|item| to_json(&item, depth + 1)).collect::<Result<Vec<_>, _>>().map(Into::into)
+        }
         ValueKind::Map => {
             let mut fields = Map::new();
             for key in value.try_iter()? {
@@ -102,9 +100,7 @@ impl Style {
         let indent = match indent {
             Some(indent) if !indent.is_none() => Some(match indent.as_str() {
                 Some(text) => text.to_owned(),
-                None => " ".repeat(usize::from(
-                    u8::try_from(indent).map_err(|_| refusal("tojson: bad indent"))?,
-                )),
+                None => " ".repeat(usize::from(u8::try_from(indent).map_err(|_| refusal("tojson: bad indent"))?)),
             }),
             _ => None,
         };
@@ -113,13 +109,7 @@ impl Style {
         }
         let default_comma = if indent.is_some() { "," } else { ", " };
         let (between_items, after_key) = separators.unwrap_or_else(|| (default_comma.to_owned(), ": ".to_owned()));
-        Ok(Some(Style {
-            indent,
-            between_items,
-            after_key,
-            ensure_ascii,
-            sort_keys,
-        }))
+        Ok(Some(Style { indent, between_items, after_key, ensure_ascii, sort_keys }))
     }
 
     fn write(&self, value: &serde_json::Value, depth: usize, out: &mut String) {

@@ -16,17 +16,10 @@ pub(super) fn context(input: &RenderInput<'_>) -> Value {
             variables.push((Value::from(name.as_str()), from_json(value)));
         }
     }
-    let tools = if input.tools.is_empty() {
-        Value::from(())
-    } else {
-        input.tools.iter().map(from_json).collect()
-    };
+    let tools = if input.tools.is_empty() { Value::from(()) } else { input.tools.iter().map(from_json).collect() };
     variables.push((Value::from("messages"), input.messages.iter().map(from_json).collect()));
     variables.push((Value::from("tools"), tools));
-    variables.push((
-        Value::from("add_generation_prompt"),
-        Value::from(input.add_generation_prompt),
-    ));
+    variables.push((Value::from("add_generation_prompt"), Value::from(input.add_generation_prompt)));
     Value::from_pairs(variables)
 }
 
@@ -53,11 +46,7 @@ fn from_number(number: &Number) -> Value {
     } else {
         Value::from(printed.parse::<f64>().unwrap_or(f64::NAN))
     };
-    if value.to_string() == printed {
-        value
-    } else {
-        Value::from_object(PrintedNumber(printed))
-    }
+    if value.to_string() == printed { value } else { Value::from_object(PrintedNumber(printed)) }
 }
 
 /// A number that the engine would print in other digits than Python: `1e-07`, `1e+16`, an integer of fifty digits.
