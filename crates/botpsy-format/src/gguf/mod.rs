@@ -14,6 +14,7 @@ mod cursor;
 mod metadata;
 mod read;
 mod value;
+mod write;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,6 +25,7 @@ use botpsy_tensor::{DType, TensorView};
 
 pub use metadata::Metadata;
 pub use value::{FromGguf, GgufArray, GgufValue, StringArray};
+pub use write::{GgufData, GgufWriter};
 
 use crate::{FileBytes, FormatError, Result};
 
@@ -120,7 +122,7 @@ impl Gguf {
     /// # Errors
     /// As [`Gguf::open`].
     pub fn from_bytes(bytes: FileBytes, label: &str) -> Result<Self> {
-        let header = read::header(label, bytes.as_bytes())?;
+        let header = read::header(label, bytes.as_bytes(), bytes.as_bytes().len() as u64)?;
         let index = header.tensors.iter().enumerate().map(|(i, tensor)| (tensor.name.clone(), i)).collect();
         Ok(Self {
             file: label.to_owned(),

@@ -23,8 +23,9 @@ pub(super) struct Header {
     pub(super) tensors: Vec<GgufTensor>,
 }
 
-/// Reads and checks the header of `bytes`; every tensor's range is proven to lie inside `bytes`.
-pub(super) fn header(file: &str, bytes: &[u8]) -> Result<Header> {
+/// Reads and checks the header at the start of `bytes`; every tensor's range is proven to lie inside a file of `file_len`
+/// bytes.
+pub(super) fn header(file: &str, bytes: &[u8], file_len: u64) -> Result<Header> {
     let cursor = &mut Cursor::new(file, bytes);
     let version = version(cursor)?;
     let n_tensors = cursor.u64(&"tensor count")?;
@@ -40,7 +41,7 @@ pub(super) fn header(file: &str, bytes: &[u8]) -> Result<Header> {
         metadata.insert(key.to_owned(), value(cursor, kind, &field)?)?;
     }
     let alignment = alignment(file, &metadata)?;
-    let tensors = tensors(cursor, n_tensors, alignment, bytes.len())?;
+    let tensors = tensors(cursor, n_tensors, alignment, file_len)?;
     Ok(Header { version, alignment, metadata, tensors })
 }
 
@@ -146,7 +147,7 @@ fn strings(cursor: &mut Cursor<'_>, len: u64, field: &dyn Display) -> Result<Str
     Ok(strings)
 }
 
-fn alignment(file: &str, metadata: &Metadata) -> Result<usize> {
+pub(super) fn alignment(file: &str, metadata: &Metadata) -> Result<usize> {
     match metadata.value(ALIGNMENT_KEY) {
         None => Ok(DEFAULT_ALIGNMENT),
         Some(&GgufValue::U32(found)) => match usize::try_from(found) {
@@ -177,7 +178,7 @@ struct Info {
     offset: u64,
 }
 
-fn tensors(cursor: &mut Cursor<'_>, n_tensors: u64, alignment: usize, file_len: usize) -> Result<Vec<GgufTensor>> {
+fn tensors(cursor: &mut Cursor<'_>, n_tensors: u64, alignment: usize, file_len: u64) -> Result<Vec<GgufTensor>> {
     let mut infos = Vec::new();
     let mut names = HashSet::new();
     for i in 0..n_tensors {
@@ -226,7 +227,8 @@ fn info(cursor: &mut Cursor<'_>, i: u64) -> Result<Info> {
     Ok(Info { name, dtype, shape, size, offset })
 }
 
-fn size(file: &str, field: &dyn Display, dtype: DType, shape: &[usize]) -> Result<u64> {
+/// Bytes of a tensor.
+pub(super) fn size(file: &str, field: &dyn Display, dtype: DType, shape: &[usize]) -> Result<u64> {
     let (cols, outer) = shape.split_last().map_or((1, shape), |(&cols, outer)| (cols, outer));
     let row_bytes = dtype.row_bytes(cols).ok_or_else(|| {
         let block = dtype.block_len();
@@ -244,7 +246,7 @@ fn range(
     info: &Info,
     alignment: u64,
     data_start: u64,
-    file_len: usize,
+    file_len: u64,
     end_of_last: u64,
 ) -> Result<Range<usize>> {
     let field = format_args!("tensor {}", info.name);
@@ -259,12 +261,12 @@ fn range(
     let start = data_start.checked_add(offset);
     let end = start.and_then(|start| start.checked_add(info.size));
     match (start, end) {
-        (Some(start), Some(end)) if end <= file_len as u64 => Ok(start as usize..end as usize),
+        (Some(start), Some(end)) if end <= file_len => Ok(start as usize..end as usize),
         _ => Err(FormatError::Truncated {
             file: file.to_owned(),
             field: field.to_string(),
             needed: info.size,
-            left: (file_len as u64).saturating_sub(start.unwrap_or(u64::MAX)),
+            left: file_len.saturating_sub(start.unwrap_or(u64::MAX)),
         }),
     }
 }

@@ -1,0 +1,12 @@
+//! GGUF files: written, read, hostile.
+
+#![allow(clippy::unwrap_used, unreachable_pub)]
+
+mod write;
+
+use std::path::{Path, PathBuf};
+
+/// A file or folder under `fixtures/`.
+fn fixture(name: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures")).join(name)
+}
