@@ -75,9 +75,9 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Prompt tokens computed per second; 0 if none were.
+    /// Prompt tokens computed per second, of a job whose whole prompt was; 0 if none were.
     pub fn prefill_tps(&self) -> f64 {
-        rate(self.prompt_tokens - self.cached_tokens, self.prefill_ms)
+        rate(self.prompt_tokens.saturating_sub(self.cached_tokens), self.prefill_ms)
     }
 
     /// Tokens generated per second; 0 if none were.

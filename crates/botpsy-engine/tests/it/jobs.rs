@@ -123,6 +123,18 @@ fn a_draw_depends_on_its_position_and_not_on_how_the_answer_got_there() {
 }
 
 #[test]
+fn sessions_on_several_threads_do_not_disturb_each_other() {
+    let engine = load("tiny-grouped", "model-f32.gguf", 2, exact());
+    let answer = |seed: u64| run(&engine, job(&sequence(20 + seed as usize), 20, warm(seed))).answer;
+    let alone: Vec<_> = (0..4).map(answer).collect();
+    let together: Vec<_> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..4).map(|seed| scope.spawn(move || answer(seed))).collect();
+        running.into_iter().map(|job| job.join().unwrap()).collect()
+    });
+    assert_eq!(together, alone);
+}
+
+#[test]
 fn a_stop_token_ends_the_answer_and_is_not_part_of_it() {
     let engine = tiny(exact());
     let prompt = sequence(20);
