@@ -21,16 +21,8 @@ impl<'a> Rows<'a> {
     /// # Panics
     /// If `values` are no whole number of rows.
     pub fn exact(values: &'a [f32], cols: usize) -> Rows<'a> {
-        assert!(
-            cols > 0 && values.len().is_multiple_of(cols),
-            "{} values in rows of {cols}",
-            values.len()
-        );
-        Rows {
-            exact: values,
-            quantized: None,
-            cols,
-        }
+        assert!(cols > 0 && values.len().is_multiple_of(cols), "{} values in rows of {cols}", values.len());
+        Rows { exact: values, quantized: None, cols }
     }
 
     /// The same rows rounded into `buffer`: products with int8 weights use those, all others the exact ones.
@@ -40,10 +32,7 @@ impl<'a> Rows<'a> {
             return rows;
         }
         buffer.fill(ctx, values);
-        Rows {
-            quantized: Some(buffer),
-            ..rows
-        }
+        Rows { quantized: Some(buffer), ..rows }
     }
 
     pub(crate) fn n(&self) -> usize {
@@ -69,12 +58,7 @@ impl QuantizedRows {
         self.d.resize(blocks, 0.0);
         self.offset.resize(blocks, 0);
         // A row of a few thousand values takes a few microseconds: not worth the threads, and there are few rows in decode.
-        ctx.isa.run(Quantize {
-            x: values,
-            q: &mut self.q,
-            d: &mut self.d,
-            offset: &mut self.offset,
-        });
+        ctx.isa.run(Quantize { x: values, q: &mut self.q, d: &mut self.d, offset: &mut self.offset });
     }
 }
 
@@ -132,36 +116,22 @@ mod tests {
 
     #[test]
     fn rounding_is_the_same_on_every_instruction_set_and_close() {
-        let x: Vec<f32> = (0..96)
-            .map(|i| ((i * 37 % 101) as f32 - 50.0) * if i < 32 { 0.0 } else { 0.37 })
-            .collect();
+        let x: Vec<f32> = (0..96).map(|i| ((i * 37 % 101) as f32 - 50.0) * if i < 32 { 0.0 } else { 0.37 }).collect();
         let mut first: Option<QuantizedRows> = None;
         for isa in Isa::available() {
-            let ctx = Context {
-                isa,
-                pool: ThreadPool::new(1),
-            };
+            let ctx = Context { isa, pool: ThreadPool::new(1) };
             let mut rows = QuantizedRows::default();
             rows.fill(&ctx, &x);
             for (i, x) in x.iter().enumerate() {
                 let d = rows.d[i / BLOCK];
-                assert!(
-                    (f32::from(rows.q[i]) * d - x).abs() <= 0.501 * d,
-                    "value {i} on {}",
-                    isa.name()
-                );
+                assert!((f32::from(rows.q[i]) * d - x).abs() <= 0.501 * d, "value {i} on {}", isa.name());
             }
             let first = first.get_or_insert_with(|| QuantizedRows {
                 q: rows.q.clone(),
                 d: rows.d.clone(),
                 offset: rows.offset.clone(),
             });
-            assert_eq!(
-                (&first.q, &first.d, &first.offset),
-                (&rows.q, &rows.d, &rows.offset),
-                "{}",
-                isa.name()
-            );
+            assert_eq!((&first.q, &first.d, &first.offset), (&rows.q, &rows.d, &rows.offset), "{}", isa.name());
         }
     }
 }

@@ -74,19 +74,10 @@ enum Data {
 impl KvPage {
     /// A page of zeros.
     pub fn new(shape: KvShape, kv: KvType) -> KvPage {
-        let (k, v) = (
-            shape.n_heads * shape.head_dim * PAGE,
-            shape.n_heads * shape.padded() * PAGE,
-        );
+        let (k, v) = (shape.n_heads * shape.head_dim * PAGE, shape.n_heads * shape.padded() * PAGE);
         let data = match kv {
-            KvType::F16 => Data::F16 {
-                k: vec![0; k],
-                v: vec![0; v],
-            },
-            KvType::F32 => Data::F32 {
-                k: vec![0.0; k],
-                v: vec![0.0; v],
-            },
+            KvType::F16 => Data::F16 { k: vec![0; k], v: vec![0; v] },
+            KvType::F32 => Data::F32 { k: vec![0.0; k], v: vec![0.0; v] },
         };
         KvPage { shape, data }
     }
@@ -97,33 +88,28 @@ impl KvPage {
     /// If `slot` is no position of a page, or the lengths disagree.
     pub fn write(&mut self, slot: usize, key: &[f32], value: &[f32]) {
         let len = self.shape.n_heads * self.shape.head_dim;
-        assert!(
-            slot < PAGE && key.len() == len && value.len() == len,
-            "key and value of one position"
-        );
+        assert!(slot < PAGE && key.len() == len && value.len() == len, "key and value of one position");
         match &mut self.data {
             Data::F16 { k, v } => scatter(self.shape, slot, (key, k), (value, v), |x| f16::from_f32(x).to_bits()),
             Data::F32 { k, v } => scatter(self.shape, slot, (key, k), (value, v), |x| x),
         }
     }
 
-    /// Reads the key and value rows of one position back, as they are kept.
-    ///
-    /// # Panics
-    /// As [`write`](Self::write).
-    pub fn read(&self, slot: usize, key: &mut [f32], value: &mut [f32]) {
-        let (d, padded) = (self.shape.head_dim, self.shape.padded());
-        let len = self.shape.n_heads * d;
-        assert!(
-            slot < PAGE && key.len() == len && value.len() == len,
-            "key and value of one position"
-        );
-        for i in 0..len {
-            let (k_at, v_at) = (i * PAGE + slot, (i / d * PAGE + slot) * padded + i % d);
-            (key[i], value[i]) = match &self.data {
-                Data::F16 { k, v } => (f16::from_bits(k[k_at]).to_f32(), f16::from_bits(v[v_at]).to_f32()),
-                Data::F32 { k, v } => (k[k_at], v[v_at]),
-            };
+    /// Value `i` of a head's key at `slot`, as it is kept.
+    fn key(&self, head: usize, slot: usize, i: usize) -> f32 {
+        let at = (head * self.shape.head_dim + i) * PAGE + slot;
+        match &self.data {
+            Data::F16 { k, .. } => f16::from_bits(k[at]).to_f32(),
+            Data::F32 { k, .. } => k[at],
+        }
+    }
+
+    /// Value `i` of a head's value at `slot`, as it is kept.
+    fn value(&self, head: usize, slot: usize, i: usize) -> f32 {
+        let at = (head * PAGE + slot) * self.shape.padded() + i;
+        match &self.data {
+            Data::F16 { v, .. } => f16::from_bits(v[at]).to_f32(),
+            Data::F32 { v, .. } => v[at],
         }
     }
 }
@@ -167,24 +153,12 @@ pub fn attend(
         "attention queries"
     );
     let n = q.len() / row;
-    assert!(
-        pages.len() * PAGE >= first + n,
-        "{} pages for {} positions",
-        pages.len(),
-        first + n
-    );
+    assert!(pages.len() * PAGE >= first + n, "{} pages for {} positions", pages.len(), first + n);
     assert!(pages.iter().all(|page| page.shape == shape), "pages of another shape");
     let group = heads / shape.n_heads * shape.head_dim;
     ctx.pool.for_each_chunk(out, group, |i, out| {
         let (t, head) = (i / shape.n_heads, i % shape.n_heads);
-        ctx.isa.run(Group {
-            pages,
-            shape,
-            head,
-            n_positions: first + t + 1,
-            q: &q[i * group..][..group],
-            out,
-        });
+        ctx.isa.run(Group { pages, shape, head, n_positions: first + t + 1, q: &q[i * group..][..group], out });
     });
 }
 
@@ -231,10 +205,7 @@ impl Group<'_> {
         let mut sums = SUMS.take();
         sums.clear();
         sums.resize(R * chunks, [0.0; LANES]);
-        let mut running = [Running {
-            largest: f32::NEG_INFINITY,
-            total: 0.0,
-        }; R];
+        let mut running = [Running { largest: f32::NEG_INFINITY, total: 0.0 }; R];
         for (i, page) in self.pages.iter().enumerate().take(self.n_positions.div_ceil(PAGE)) {
             let valid = PAGE.min(self.n_positions - i * PAGE);
             match &page.data {
@@ -278,11 +249,7 @@ fn merge<L: Lanes, E: Element, const R: usize>(
 ) {
     const BLOCKS: usize = PAGE / LANES;
     let (d, padded) = (shape.head_dim, shape.padded());
-    let k = k[head * d * PAGE..][..d * PAGE]
-        .as_chunks::<LANES>()
-        .0
-        .as_chunks::<BLOCKS>()
-        .0;
+    let k = k[head * d * PAGE..][..d * PAGE].as_chunks::<LANES>().0.as_chunks::<BLOCKS>().0;
     let mut scores = [[l.splat(0.0); BLOCKS]; R];
     for (i, k) in k.iter().enumerate() {
         let mut k_lanes = [l.splat(0.0); BLOCKS];
@@ -322,10 +289,7 @@ fn merge<L: Lanes, E: Element, const R: usize>(
         for lanes in lanes {
             total = l.add(total, l.load(lanes));
         }
-        running[r] = Running {
-            largest,
-            total: running[r].total * shrink[r] + l.sum(total),
-        };
+        running[r] = Running { largest, total: running[r].total * shrink[r] + l.sum(total) };
     }
     let v = v[head * PAGE * padded..][..PAGE * padded].as_chunks::<LANES>().0;
     let chunks = padded / LANES;
@@ -351,25 +315,17 @@ impl Kernel for Group<'_> {
 
     fn scalar(self) {
         let d = self.shape.head_dim;
-        let row = self.shape.n_heads * d;
-        let (mut keys, mut values) = (vec![0.0; row * self.n_positions], vec![0.0; row * self.n_positions]);
-        for j in 0..self.n_positions {
-            self.pages[j / PAGE].read(j % PAGE, &mut keys[j * row..][..row], &mut values[j * row..][..row]);
-        }
+        let at = |j: usize| (&self.pages[j / PAGE], j % PAGE);
+        let key = |j: usize, i: usize| at(j).0.key(self.head, at(j).1, i);
+        let value = |j: usize, i: usize| at(j).0.value(self.head, at(j).1, i);
         for (q, out) in self.q.chunks_exact(d).zip(self.out.chunks_exact_mut(d)) {
-            let at = |x: &[f32], j: usize, i: usize| x[j * row + self.head * d + i];
-            let score = |j: usize| (0..d).map(|i| q[i] * at(&keys, j, i)).sum::<f32>() / (d as f32).sqrt();
+            let score = |j: usize| (0..d).map(|i| q[i] * key(j, i)).sum::<f32>() / (d as f32).sqrt();
             let scores: Vec<f32> = (0..self.n_positions).map(score).collect();
             let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             let weights: Vec<f32> = scores.iter().map(|s| (s - largest).exp()).collect();
             let total: f32 = weights.iter().sum();
             for (i, out) in out.iter_mut().enumerate() {
-                *out = weights
-                    .iter()
-                    .enumerate()
-                    .map(|(j, w)| w * at(&values, j, i))
-                    .sum::<f32>()
-                    / total;
+                *out = weights.iter().enumerate().map(|(j, w)| w * value(j, i)).sum::<f32>() / total;
             }
         }
     }

@@ -17,30 +17,19 @@ pub const MAX_WIDTH: usize = 16;
 /// If the lengths disagree or the width is not in `1..=MAX_WIDTH`.
 pub fn conv_silu(ctx: &Context, channels: usize, w: &[f32], history: &mut [f32], m: &[f32], y: &mut [f32]) {
     let width = w.len() / channels;
-    assert!(
-        (1..=MAX_WIDTH).contains(&width) && w.len() == width * channels,
-        "convolution of width {width}"
-    );
+    assert!((1..=MAX_WIDTH).contains(&width) && w.len() == width * channels, "convolution of width {width}");
     assert_eq!(history.len(), (width - 1) * channels, "convolution history");
     assert_eq!(m.len(), y.len(), "convolution output");
     let before = width - 1;
     let row = |i: usize| {
-        if i < before {
-            &history[i * channels..][..channels]
-        } else {
-            &m[(i - before) * channels..][..channels]
-        }
+        if i < before { &history[i * channels..][..channels] } else { &m[(i - before) * channels..][..channels] }
     };
     ctx.pool.for_each_chunk(y, channels, |t, y| {
         let mut taps = [&[] as &[f32]; MAX_WIDTH];
         for (j, tap) in taps[..width].iter_mut().enumerate() {
             *tap = row(t + j);
         }
-        ctx.isa.run(ConvRow {
-            taps: &taps[..width],
-            w,
-            y,
-        });
+        ctx.isa.run(ConvRow { taps: &taps[..width], w, y });
     });
     let n = m.len() / channels;
     let kept = before.saturating_sub(n);
@@ -62,12 +51,7 @@ impl Kernel for ConvRow<'_> {
     fn scalar(self) {
         let channels = self.y.len();
         for (c, y) in self.y.iter_mut().enumerate() {
-            let sum: f32 = self
-                .taps
-                .iter()
-                .enumerate()
-                .map(|(j, tap)| self.w[j * channels + c] * tap[c])
-                .sum();
+            let sum: f32 = self.taps.iter().enumerate().map(|(j, tap)| self.w[j * channels + c] * tap[c]).sum();
             *y = sum / (1.0 + (-sum).exp());
         }
     }
@@ -116,10 +100,7 @@ mod tests {
             let m: Vec<_> = (0..n * channels).map(|i| value(i + 17)).collect();
             let mut expected: Option<Vec<f32>> = None;
             for isa in Isa::available() {
-                let ctx = Context {
-                    isa,
-                    pool: ThreadPool::new(2),
-                };
+                let ctx = Context { isa, pool: ThreadPool::new(2) };
                 let (mut y, mut history) = (vec![0.0; m.len()], vec![0.0; (width - 1) * channels]);
                 conv_silu(&ctx, channels, &w, &mut history, &m, &mut y);
                 let (mut pieces, mut history1) = (vec![0.0; m.len()], vec![0.0; history.len()]);

@@ -93,29 +93,15 @@ pub fn delta_rule(ctx: &Context, heads: Heads, state: &mut [f32], inputs: Inputs
         inputs.q.len() == n * heads.n_k * heads.d_k && inputs.k.len() == inputs.q.len(),
         "delta rule queries and keys"
     );
-    assert!(
-        inputs.decay.len() == n * heads.n_v && inputs.beta.len() == inputs.decay.len(),
-        "delta rule gates"
-    );
-    assert!(
-        inputs.key_head.len() == heads.n_v && inputs.key_head.iter().all(|k| *k < heads.n_k),
-        "key heads"
-    );
+    assert!(inputs.decay.len() == n * heads.n_v && inputs.beta.len() == inputs.decay.len(), "delta rule gates");
+    assert!(inputs.key_head.len() == heads.n_v && inputs.key_head.iter().all(|k| *k < heads.n_k), "key heads");
     if n == 0 {
         return;
     }
-    ctx.pool
-        .for_each_chunk2((state, heads.d_k * LANES), (out, n * LANES), |unit, state, out| {
-            let (head, block) = (unit / heads.blocks(), unit % heads.blocks());
-            ctx.isa.run(Block {
-                heads,
-                inputs,
-                head,
-                block,
-                state: state.as_chunks_mut().0,
-                out: out.as_chunks_mut().0,
-            });
-        });
+    ctx.pool.for_each_chunk2((state, heads.d_k * LANES), (out, n * LANES), |unit, state, out| {
+        let (head, block) = (unit / heads.blocks(), unit % heads.blocks());
+        ctx.isa.run(Block { heads, inputs, head, block, state: state.as_chunks_mut().0, out: out.as_chunks_mut().0 });
+    });
 }
 
 /// Sixteen value rows of one head over all tokens.
@@ -137,13 +123,7 @@ impl<'a> Block<'a> {
         let first = self.block * LANES;
         let v = &x.v[t * x.v_stride + self.head * h.d_v + first..][..LANES.min(h.d_v - first)];
         let gate = t * h.n_v + self.head;
-        (
-            &x.q[at..][..h.d_k],
-            &x.k[at..][..h.d_k],
-            filled(v),
-            x.decay[gate],
-            x.beta[gate],
-        )
+        (&x.q[at..][..h.d_k], &x.k[at..][..h.d_k], filled(v), x.decay[gate], x.beta[gate])
     }
 }
 
@@ -225,31 +205,13 @@ mod tests {
 
     #[test]
     fn every_isa_follows_the_formula_and_pieces_equal_the_whole() {
-        for (n_k, group, d_k, d_v, n) in [
-            (1, 1, 1, 1, 3),
-            (2, 2, 32, 32, 9),
-            (2, 1, 7, 24, 4),
-            (1, 3, 16, 5, 6),
-            (3, 1, 128, 48, 2),
-        ] {
-            let heads = Heads {
-                n_k,
-                n_v: n_k * group,
-                d_k,
-                d_v,
-            };
+        for (n_k, group, d_k, d_v, n) in
+            [(1, 1, 1, 1, 3), (2, 2, 32, 32, 9), (2, 1, 7, 24, 4), (1, 3, 16, 5, 6), (3, 1, 128, 48, 2)]
+        {
+            let heads = Heads { n_k, n_v: n_k * group, d_k, d_v };
             let list = |n: usize, seed: usize| (0..n).map(|i| value(i * 13 + seed)).collect::<Vec<f32>>();
-            let (q, k, v) = (
-                list(n * n_k * d_k, 1),
-                list(n * n_k * d_k, 2),
-                list(n * heads.n_v * d_v, 3),
-            );
-            let gate = |seed| {
-                list(n * heads.n_v, seed)
-                    .iter()
-                    .map(|x| x.abs().clamp(0.01, 0.99))
-                    .collect::<Vec<f32>>()
-            };
+            let (q, k, v) = (list(n * n_k * d_k, 1), list(n * n_k * d_k, 2), list(n * heads.n_v * d_v, 3));
+            let gate = |seed| list(n * heads.n_v, seed).iter().map(|x| x.abs().clamp(0.01, 0.99)).collect::<Vec<f32>>();
             let (decay, beta) = (gate(4), gate(5));
             let key_head: Vec<usize> = (0..heads.n_v).map(|h| h / group).collect();
             let inputs = Inputs {
@@ -263,10 +225,7 @@ mod tests {
             };
             let (expected_state, expected) = formula(heads, inputs, n);
             for isa in Isa::available() {
-                let ctx = Context {
-                    isa,
-                    pool: ThreadPool::new(2),
-                };
+                let ctx = Context { isa, pool: ThreadPool::new(2) };
                 let (mut state, mut out) = (vec![0.0; heads.state_len()], vec![0.0; heads.out_len(n)]);
                 delta_rule(&ctx, heads, &mut state, inputs, &mut out);
                 for (s, e) in heads.unpack_state(&state).iter().zip(&expected_state) {

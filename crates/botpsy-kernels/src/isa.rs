@@ -30,12 +30,7 @@ pub struct UnknownIsa {
 impl fmt::Display for UnknownIsa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = Isa::available().iter().map(|isa| isa.name()).collect();
-        write!(
-            f,
-            "BOTPSY_ISA: `{}` is not available here; use one of {}",
-            self.name,
-            names.join(", ")
-        )
+        write!(f, "BOTPSY_ISA: `{}` is not available here; use one of {}", self.name, names.join(", "))
     }
 }
 
@@ -89,10 +84,7 @@ impl Isa {
     /// # Errors
     /// If there is none of that name on this processor.
     pub fn from_name(name: &str) -> Result<Isa, UnknownIsa> {
-        Isa::available()
-            .into_iter()
-            .find(|isa| isa.name() == name)
-            .ok_or_else(|| UnknownIsa { name: name.into() })
+        Isa::available().into_iter().find(|isa| isa.name() == name).ok_or_else(|| UnknownIsa { name: name.into() })
     }
 
     /// Its name, as `BOTPSY_ISA` takes it.
@@ -153,10 +145,6 @@ mod tests {
             assert_eq!(Isa::from_name(isa.name()), Ok(isa));
         }
         let error = Isa::from_name("mmx").expect_err("no such instruction set");
-        assert!(
-            error
-                .to_string()
-                .starts_with("BOTPSY_ISA: `mmx` is not available here; use one of scalar, portable")
-        );
+        assert!(error.to_string().starts_with("BOTPSY_ISA: `mmx` is not available here; use one of scalar, portable"));
     }
 }

@@ -23,10 +23,7 @@ mod activation;
 pub mod attention;
 pub mod conv;
 pub mod delta;
-#[allow(
-    unsafe_code,
-    reason = "runs kernels compiled for features that the `Isa` value proves"
-)]
+#[allow(unsafe_code, reason = "runs kernels compiled for features that the `Isa` value proves")]
 mod isa;
 mod lanes;
 pub mod math;

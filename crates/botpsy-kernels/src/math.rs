@@ -11,12 +11,7 @@ use crate::matmul::filled;
 /// If the lengths disagree.
 pub fn silu_times(ctx: &Context, gate: &[f32], up: &mut [f32], width: usize) {
     assert_eq!(gate.len(), up.len(), "gate");
-    ctx.pool.for_each_chunk(up, width, |i, x| {
-        ctx.isa.run(Gate::<SILU> {
-            gate: &gate[i * width..][..width],
-            x,
-        })
-    });
+    ctx.pool.for_each_chunk(up, width, |i, x| ctx.isa.run(Gate::<SILU> { gate: &gate[i * width..][..width], x }));
 }
 
 /// `x = x * sigmoid(gate)`.
@@ -85,11 +80,7 @@ impl<const KIND: bool> Kernel for Gate<'_, KIND> {
 
     fn scalar(self) {
         for (x, g) in self.x.iter_mut().zip(self.gate) {
-            *x *= if KIND == SILU {
-                g / (1.0 + (-g).exp())
-            } else {
-                sigmoid(*g)
-            };
+            *x *= if KIND == SILU { g / (1.0 + (-g).exp()) } else { sigmoid(*g) };
         }
     }
 
@@ -117,10 +108,7 @@ mod tests {
     fn gates_are_right_on_every_isa() {
         let gate: Vec<f32> = (0..401).map(|i| (i as f32 - 200.0) / 2.0).collect();
         for isa in Isa::available() {
-            let ctx = Context {
-                isa,
-                pool: ThreadPool::new(1),
-            };
+            let ctx = Context { isa, pool: ThreadPool::new(1) };
             let (mut silu, mut sigmoid) = (vec![1.0; gate.len()], vec![1.0; gate.len()]);
             silu_times(&ctx, &gate, &mut silu, gate.len());
             sigmoid_times(&ctx, &gate, &mut sigmoid);

@@ -26,12 +26,7 @@ pub fn rms_norm(ctx: &Context, x: &[f32], w: &[f32], eps: f32, out: &mut [f32]) 
 /// If the lengths disagree.
 pub fn rms_norm_in_place(ctx: &Context, x: &mut [f32], w: &[f32], eps: f32) {
     assert_eq!(x.len(), w.len(), "norm weight");
-    ctx.isa.run(Norm {
-        mean_over: x.len(),
-        weight: Weight::Row(w),
-        eps,
-        x,
-    });
+    ctx.isa.run(Norm { mean_over: x.len(), weight: Weight::Row(w), eps, x });
 }
 
 /// `x = x / sqrt(sum(x^2) + eps) * scale` for each row of `width` values, on the calling thread.
@@ -41,12 +36,7 @@ pub fn rms_norm_in_place(ctx: &Context, x: &mut [f32], w: &[f32], eps: f32) {
 pub fn l2_norm(ctx: &Context, x: &mut [f32], width: usize, scale: f32, eps: f32) {
     assert!(x.len().is_multiple_of(width), "{} values in rows of {width}", x.len());
     for x in x.chunks_exact_mut(width) {
-        ctx.isa.run(Norm {
-            mean_over: 1,
-            weight: Weight::Same(scale),
-            eps,
-            x,
-        });
+        ctx.isa.run(Norm { mean_over: 1, weight: Weight::Same(scale), eps, x });
     }
 }
 
@@ -113,10 +103,7 @@ mod tests {
             let (x, w): (Vec<_>, Vec<_>) = ((0..3 * width).map(value).collect(), (5..5 + width).map(value).collect());
             let mut expected: Option<[Vec<f32>; 3]> = None;
             for isa in Isa::available() {
-                let ctx = Context {
-                    isa,
-                    pool: ThreadPool::new(2),
-                };
+                let ctx = Context { isa, pool: ThreadPool::new(2) };
                 let mut out = [vec![0.0; 3 * width], x.clone(), x[..width].to_vec()];
                 rms_norm(&ctx, &x, &w, 1e-6, &mut out[0]);
                 l2_norm(&ctx, &mut out[1], width, 0.5, 1e-6);
@@ -131,10 +118,7 @@ mod tests {
 
     #[test]
     fn a_unit_row_keeps_its_length() {
-        let ctx = Context {
-            isa: Isa::detect(),
-            pool: ThreadPool::new(1),
-        };
+        let ctx = Context { isa: Isa::detect(), pool: ThreadPool::new(1) };
         let mut x = [3.0, 4.0, 6.0, 8.0];
         l2_norm(&ctx, &mut x, 2, 1.0, 0.0);
         assert_eq!(x, [0.6, 0.8, 0.6, 0.8]);

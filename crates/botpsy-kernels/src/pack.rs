@@ -27,15 +27,8 @@ pub(crate) type Q8Bytes = [Line<[u8; 4 * LANES]>; BLOCK / 4];
 pub(crate) enum Packed {
     F32(Vec<Line<[f32; LANES]>>),
     Bf16(Vec<Line<[u16; 2 * LANES]>>),
-    Q8 {
-        q: Vec<Q8Bytes>,
-        d: Vec<[u16; LANES]>,
-    },
-    Blocks {
-        dtype: DType,
-        bytes: Vec<u8>,
-        row_bytes: usize,
-    },
+    Q8 { q: Vec<Q8Bytes>, d: Vec<[u16; LANES]> },
+    Blocks { dtype: DType, bytes: Vec<u8>, row_bytes: usize },
 }
 
 /// A weight matrix, ready for products.
@@ -65,11 +58,7 @@ impl PackedMatrix {
             DType::Q8_0 => pack_q8(ctx, view),
             dtype => {
                 let row_bytes = dtype.row_bytes(cols).expect("a view holds whole rows");
-                Packed::Blocks {
-                    dtype,
-                    bytes: view.bytes().to_vec(),
-                    row_bytes,
-                }
+                Packed::Blocks { dtype, bytes: view.bytes().to_vec(), row_bytes }
             }
         };
         PackedMatrix { packed, rows, cols }
@@ -105,11 +94,7 @@ impl PackedMatrix {
     /// # Panics
     /// If `row` is out of range or `out` is not `cols` long.
     pub fn row(&self, row: usize, out: &mut [f32]) {
-        assert!(
-            row < self.rows && out.len() == self.cols,
-            "row {row} of {self:?} into {} values",
-            out.len()
-        );
+        assert!(row < self.rows && out.len() == self.cols, "row {row} of {self:?} into {} values", out.len());
         let (group, lane) = (row / LANES, row % LANES);
         match &self.packed {
             Packed::F32(lines) => {
@@ -134,11 +119,9 @@ impl PackedMatrix {
                     }
                 }
             }
-            Packed::Blocks {
-                dtype,
-                bytes,
-                row_bytes,
-            } => dequantize_row(*dtype, &bytes[row * row_bytes..][..*row_bytes], out),
+            Packed::Blocks { dtype, bytes, row_bytes } => {
+                dequantize_row(*dtype, &bytes[row * row_bytes..][..*row_bytes], out)
+            }
         }
     }
 }
@@ -183,17 +166,16 @@ fn pack_q8(ctx: &Context, view: &TensorView<'_>) -> Packed {
     let n = view.rows().div_ceil(LANES) * blocks;
     let mut q = vec![[Line([128; 4 * LANES]); BLOCK / 4]; n];
     let mut d = vec![[0; LANES]; n];
-    ctx.pool
-        .for_each_chunk2((&mut q, blocks), (&mut d, blocks), |group, q, d| {
-            for (lane, row) in group_rows(view, group).into_iter().enumerate() {
-                let row = row.unwrap_or_default().as_chunks::<FILE_BLOCK>().0;
-                for ((q, d), block) in q.iter_mut().zip(d.iter_mut()).zip(row) {
-                    d[lane] = u16::from_le_bytes([block[0], block[1]]);
-                    for (line, four) in q.iter_mut().zip(block[2..].as_chunks::<4>().0) {
-                        line.0[4 * lane..][..4].copy_from_slice(&four.map(|x| x ^ 0x80));
-                    }
+    ctx.pool.for_each_chunk2((&mut q, blocks), (&mut d, blocks), |group, q, d| {
+        for (lane, row) in group_rows(view, group).into_iter().enumerate() {
+            let row = row.unwrap_or_default().as_chunks::<FILE_BLOCK>().0;
+            for ((q, d), block) in q.iter_mut().zip(d.iter_mut()).zip(row) {
+                d[lane] = u16::from_le_bytes([block[0], block[1]]);
+                for (line, four) in q.iter_mut().zip(block[2..].as_chunks::<4>().0) {
+                    line.0[4 * lane..][..4].copy_from_slice(&four.map(|x| x ^ 0x80));
                 }
             }
-        });
+        }
+    });
     Packed::Q8 { q, d }
 }

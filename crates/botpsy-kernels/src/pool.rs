@@ -36,9 +36,7 @@ struct Shared {
 
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPool")
-            .field("n_threads", &self.n_threads())
-            .finish()
+        f.debug_struct("ThreadPool").field("n_threads", &self.n_threads()).finish()
     }
 }
 
@@ -65,11 +63,7 @@ impl ThreadPool {
                     .expect("the system refused to start a thread")
             })
             .collect();
-        ThreadPool {
-            shared,
-            workers,
-            running: Mutex::new(()),
-        }
+        ThreadPool { shared, workers, running: Mutex::new(()) }
     }
 
     /// How many threads share the work, the calling one included.
@@ -109,10 +103,7 @@ impl ThreadPool {
         if let Err(panic) = mine {
             std::panic::resume_unwind(panic);
         }
-        assert!(
-            !shared.panicked.swap(false, Ordering::Relaxed),
-            "a kernel panicked on a worker thread"
-        );
+        assert!(!shared.panicked.swap(false, Ordering::Relaxed), "a kernel panicked on a worker thread");
     }
 
     /// Runs `f(i)` for each `i < n`; each thread takes one contiguous range.
@@ -126,11 +117,7 @@ impl ThreadPool {
     /// # Panics
     /// If `len` is 0 or does not divide the length of `data`.
     pub fn for_each_chunk<T: Send>(&self, data: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
-        assert!(
-            len > 0 && data.len().is_multiple_of(len),
-            "chunks of {len} in {} values",
-            data.len()
-        );
+        assert!(len > 0 && data.len().is_multiple_of(len), "chunks of {len} in {} values", data.len());
         let all = Disjoint(data.as_mut_ptr());
         // SAFETY: chunk `i` is `len` values from `i * len` on, inside `data`; `for_each` hands out each `i` once.
         self.for_each(data.len() / len, |i| f(i, unsafe { all.slice(i * len, len) }));
@@ -148,10 +135,7 @@ impl ThreadPool {
     ) {
         assert!(len_a > 0 && len_b > 0, "empty chunks");
         let n = a.len() / len_a;
-        assert!(
-            n * len_a == a.len() && n * len_b == b.len(),
-            "unequal numbers of chunks"
-        );
+        assert!(n * len_a == a.len() && n * len_b == b.len(), "unequal numbers of chunks");
         let (all_a, all_b) = (Disjoint(a.as_mut_ptr()), Disjoint(b.as_mut_ptr()));
         self.for_each(n, |i| {
             // SAFETY: as in `for_each_chunk`, for each of the two slices.

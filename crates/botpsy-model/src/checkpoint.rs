@@ -27,7 +27,7 @@ pub enum Checkpoint {
         /// The tensors.
         tensors: SafeTensors,
         /// What `config.json` says.
-        config: HfConfig,
+        config: Box<HfConfig>,
         /// What the names of the text model start with.
         prefix: &'static str,
     },
@@ -42,10 +42,11 @@ impl Checkpoint {
         if !path.is_dir() {
             return Ok(Checkpoint::Gguf(Gguf::open(path)?));
         }
-        let config = HfConfig::open(&path.join("config.json"))?;
+        let config = Box::new(HfConfig::open(&path.join("config.json"))?);
         let tensors = SafeTensors::open(path)?;
         let prefix = ["model.language_model.", "model."];
-        let prefix = prefix.into_iter().find(|p| tensors.find(&Weight::EmbedTokens.hf_name(p)).is_some()).unwrap_or("model.");
+        let prefix =
+            prefix.into_iter().find(|p| tensors.find(&Weight::EmbedTokens.hf_name(p)).is_some()).unwrap_or("model.");
         Ok(Checkpoint::SafeTensors { tensors, config, prefix })
     }
 
@@ -72,7 +73,9 @@ impl Checkpoint {
     pub fn config(&self) -> Result<Config, ModelError> {
         match self {
             Checkpoint::Gguf(gguf) => Config::from_gguf(gguf),
-            Checkpoint::SafeTensors { config, tensors, .. } => Config::from_hf(config, &format!("{}/config.json", tensors.file())),
+            Checkpoint::SafeTensors { config, tensors, .. } => {
+                Config::from_hf(config, &format!("{}/config.json", tensors.file()))
+            }
         }
     }
 
@@ -100,15 +103,26 @@ impl Checkpoint {
         let name = self.name(weight);
         let (found, file) = match self {
             Checkpoint::Gguf(gguf) => (gguf.find(&name).map(|_| gguf.tensor(&name)), gguf.file()),
-            Checkpoint::SafeTensors { tensors, .. } => (tensors.find(&name).map(|_| tensors.tensor(&name)), tensors.file()),
+            Checkpoint::SafeTensors { tensors, .. } => {
+                (tensors.find(&name).map(|_| tensors.tensor(&name)), tensors.file())
+            }
         };
         let view = found.ok_or_else(|| ModelError::MissingTensor { file: file.into(), tensor: name.clone() })??;
         // Hugging Face keeps the convolution as [channels, 1, width]; a GGUF may carry trailing dimensions of 1.
         let is_same = view.shape().iter().filter(|d| **d != 1).eq(shape.iter().filter(|d| **d != 1));
         if !is_same || !(view.dtype().is_float() || view.dtype().is_quantized()) {
-            return Err(ModelError::Shape { file: file.into(), tensor: name, expected: shape.to_vec(), found: view.shape().to_vec() });
+            return Err(ModelError::Shape {
+                file: file.into(),
+                tensor: name,
+                expected: shape.to_vec(),
+                found: view.shape().to_vec(),
+            });
         }
-        TensorView::new(view.dtype(), shape.to_vec(), view.bytes()).map_err(|source| ModelError::Tensor { file: file.into(), tensor: name, source })
+        TensorView::new(view.dtype(), shape.to_vec(), view.bytes()).map_err(|source| ModelError::Tensor {
+            file: file.into(),
+            tensor: name,
+            source,
+        })
     }
 
     /// A tensor's values as the engine uses them: norm weights with the one added, `-exp(A_log)`; value heads stay in the

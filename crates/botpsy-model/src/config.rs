@@ -84,7 +84,8 @@ impl Config {
             let value: u32 = meta.get(&key(name))?;
             in_range(file, &key(name), value as usize, MAX_DIM)
         };
-        let n_blocks = in_range(file, "qwen35.block_count", meta.get::<u32>("qwen35.block_count")? as usize, MAX_LAYERS)?;
+        let n_blocks =
+            in_range(file, "qwen35.block_count", meta.get::<u32>("qwen35.block_count")? as usize, MAX_LAYERS)?;
         let n_draft = meta.find::<u32>("qwen35.nextn_predict_layers")?.unwrap_or(0) as usize;
         let n_layers = n_blocks.checked_sub(n_draft).filter(|n| *n > 0).ok_or_else(|| {
             problem(file, "qwen35.nextn_predict_layers", format!("{n_draft} of {n_blocks} blocks leave no layer"))
@@ -95,7 +96,9 @@ impl Config {
                 let found = format!("{} entries for {n_layers} layers", recurrent.len());
                 return Err(problem(file, "qwen35.attention.recurrent_layers", found));
             }
-            Some(recurrent) => recurrent[..n_layers].iter().map(|r| if *r { LayerKind::Linear } else { LayerKind::Full }).collect(),
+            Some(recurrent) => {
+                recurrent[..n_layers].iter().map(|r| if *r { LayerKind::Linear } else { LayerKind::Full }).collect()
+            }
             None => by_interval(n_layers, interval?),
         };
         let (n_v, inner) = (size("ssm.time_step_rank")?, size("ssm.inner_size")?);
@@ -104,7 +107,11 @@ impl Config {
         }
         let (head_dim, value_dim) = (size("attention.key_length")?, size("attention.value_length")?);
         if head_dim != value_dim {
-            return Err(problem(file, "qwen35.attention.value_length", format!("{value_dim} differs from key_length {head_dim}")));
+            return Err(problem(
+                file,
+                "qwen35.attention.value_length",
+                format!("{value_dim} differs from key_length {head_dim}"),
+            ));
         }
         let embedding = gguf.tensor("token_embd.weight")?;
         let eps: f32 = meta.get("qwen35.attention.layer_norm_rms_epsilon")?;
@@ -122,7 +129,12 @@ impl Config {
             rms_norm_eps: eps,
             layer_kinds,
             tie_word_embeddings: gguf.find("output.weight").is_none(),
-            context_length: in_range(file, "qwen35.context_length", meta.get::<u32>("qwen35.context_length")? as usize, usize::MAX)?,
+            context_length: in_range(
+                file,
+                "qwen35.context_length",
+                meta.get::<u32>("qwen35.context_length")? as usize,
+                usize::MAX,
+            )?,
         };
         config.checked(file)
     }
@@ -144,7 +156,8 @@ impl Config {
             let value = value.ok_or_else(|| problem(file, name, "is missing".into()))?;
             in_range(file, name, usize::try_from(value).unwrap_or(usize::MAX), MAX_DIM)
         };
-        let n_layers = in_range(file, "num_hidden_layers", size("num_hidden_layers", json.num_hidden_layers)?, MAX_LAYERS)?;
+        let n_layers =
+            in_range(file, "num_hidden_layers", size("num_hidden_layers", json.num_hidden_layers)?, MAX_LAYERS)?;
         let layer_kinds = match &json.layer_types {
             Some(types) if types.len() != n_layers => {
                 return Err(problem(file, "layer_types", format!("{} entries for {n_layers} layers", types.len())));
@@ -188,7 +201,10 @@ impl Config {
         let Heads { n_k, n_v, d_k, d_v } = self.linear;
         let products = [
             ("heads x head width", self.n_heads.checked_mul(2 * self.head_dim)),
-            ("linear heads x head width", n_v.checked_mul(d_v).zip(n_k.checked_mul(2 * d_k)).map(|(v, k)| v.saturating_add(k))),
+            (
+                "linear heads x head width",
+                n_v.checked_mul(d_v).zip(n_k.checked_mul(2 * d_k)).map(|(v, k)| v.saturating_add(k)),
+            ),
         ];
         for (field, product) in products {
             if product.is_none_or(|p| p > MAX_DIM) {
@@ -196,12 +212,32 @@ impl Config {
             }
         }
         let checks = [
-            (self.n_heads.is_multiple_of(self.n_kv_heads), "attention heads", format!("{} are no multiple of the {} KV heads", self.n_heads, self.n_kv_heads)),
+            (
+                self.n_heads.is_multiple_of(self.n_kv_heads),
+                "attention heads",
+                format!("{} are no multiple of the {} KV heads", self.n_heads, self.n_kv_heads),
+            ),
             (n_v.is_multiple_of(n_k), "linear value heads", format!("{n_v} are no multiple of the {n_k} key heads")),
-            (self.rotary_dim.is_multiple_of(2) && self.rotary_dim <= self.head_dim, "rotary dimensions", format!("{} must be even and at most {}", self.rotary_dim, self.head_dim)),
-            (self.conv_width <= MAX_WIDTH, "convolution width", format!("{} is larger than {MAX_WIDTH}", self.conv_width)),
-            (self.rms_norm_eps > 0.0 && self.rms_norm_eps < 1.0, "norm epsilon", format!("{} is not in (0, 1)", self.rms_norm_eps)),
-            (self.rope_theta >= 1.0 && self.rope_theta.is_finite(), "rope base", format!("{} is not at least 1", self.rope_theta)),
+            (
+                self.rotary_dim.is_multiple_of(2) && self.rotary_dim <= self.head_dim,
+                "rotary dimensions",
+                format!("{} must be even and at most {}", self.rotary_dim, self.head_dim),
+            ),
+            (
+                self.conv_width <= MAX_WIDTH,
+                "convolution width",
+                format!("{} is larger than {MAX_WIDTH}", self.conv_width),
+            ),
+            (
+                self.rms_norm_eps > 0.0 && self.rms_norm_eps < 1.0,
+                "norm epsilon",
+                format!("{} is not in (0, 1)", self.rms_norm_eps),
+            ),
+            (
+                self.rope_theta >= 1.0 && self.rope_theta.is_finite(),
+                "rope base",
+                format!("{} is not at least 1", self.rope_theta),
+            ),
         ];
         match checks.into_iter().find(|(holds, ..)| !holds) {
             Some((_, field, found)) => Err(problem(file, field, found)),

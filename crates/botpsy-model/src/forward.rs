@@ -4,7 +4,7 @@ use botpsy_kernels::norm::rms_norm;
 use botpsy_kernels::{Context, QuantizedRows, math, matmul};
 
 use crate::config::Config;
-use crate::layer::{AttentionScratch, GatedDeltaNetScratch, MlpScratch, Mixer, Span, Step, input_rows};
+use crate::layer::{AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Span, Step, input_rows};
 use crate::load::Model;
 use crate::state::{LayerState, State};
 use crate::{LayerKind, ModelError};
@@ -90,7 +90,8 @@ impl Model {
             return Ok(());
         }
         let hidden = config.hidden_size;
-        let (x, normed, mixed) = (lend(&mut s.x, n * hidden), lend(&mut s.normed, n * hidden), lend(&mut s.mixed, n * hidden));
+        let (x, normed, mixed) =
+            (lend(&mut s.x, n * hidden), lend(&mut s.normed, n * hidden), lend(&mut s.mixed, n * hidden));
         for (token, x) in segments.iter().flat_map(|segment| segment.tokens).zip(x.chunks_exact_mut(hidden)) {
             self.embed_tokens.row(*token as usize, x);
         }

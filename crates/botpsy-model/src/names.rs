@@ -145,8 +145,14 @@ mod tests {
     #[test]
     fn one_name_of_each_kind() {
         let weight = Weight::Layer(3, InProjQkv);
-        assert_eq!(weight.hf_name("model.language_model."), "model.language_model.layers.3.linear_attn.in_proj_qkv.weight");
+        assert_eq!(
+            weight.hf_name("model.language_model."),
+            "model.language_model.layers.3.linear_attn.in_proj_qkv.weight"
+        );
         assert_eq!(weight.gguf_name(), "blk.3.attn_qkv.weight");
-        assert_eq!((Weight::LmHead.hf_name("model."), Weight::Norm.change()), ("lm_head.weight".into(), Change::PlusOne));
+        assert_eq!(
+            (Weight::LmHead.hf_name("model."), Weight::Norm.change()),
+            ("lm_head.weight".into(), Change::PlusOne)
+        );
     }
 }

@@ -175,8 +175,18 @@ impl Linear {
         let gated: Vec<f32> = normed.iter().zip(&z).map(|(n, z)| n * silu(*z)).collect();
         let out = matvec(&self.out_proj, &gated);
         let taps: [(&str, &[f32]); 12] = [
-            ("qkv", &m), ("z", &z), ("b", &b), ("a", &a), ("conv_silu", &y), ("q_l2", &q), ("k_l2", &k), ("beta", &beta),
-            ("g", &g), ("core", &core), ("gated", &gated), ("out", &out),
+            ("qkv", &m),
+            ("z", &z),
+            ("b", &b),
+            ("a", &a),
+            ("conv_silu", &y),
+            ("q_l2", &q),
+            ("k_l2", &k),
+            ("beta", &beta),
+            ("g", &g),
+            ("core", &core),
+            ("gated", &gated),
+            ("out", &out),
         ];
         taps.into_iter().for_each(|(name, value)| tap(name, value));
         out
@@ -205,12 +215,14 @@ impl Full {
             let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             let weights: Vec<f32> = scores.iter().map(|s| (s - largest).exp()).collect();
             let total: f32 = weights.iter().sum();
-            let value = |i: usize| weights.iter().zip(&self.values).map(|(w, v)| w / total * v[head * d + i]).sum::<f32>();
+            let value =
+                |i: usize| weights.iter().zip(&self.values).map(|(w, v)| w / total * v[head * d + i]).sum::<f32>();
             core.extend((0..d).map(value));
         }
         let gated: Vec<f32> = core.iter().zip(&gate).map(|(o, g)| o * sigmoid(*g)).collect();
         let out = matvec(&self.o_proj, &gated);
-        let taps: [(&str, &[f32]); 5] = [("q_rope", &q), ("gate", &gate), ("core", &core), ("gated", &gated), ("out", &out)];
+        let taps: [(&str, &[f32]); 5] =
+            [("q_rope", &q), ("gate", &gate), ("core", &core), ("gated", &gated), ("out", &out)];
         taps.into_iter().for_each(|(name, value)| tap(name, value));
         out
     }

@@ -100,11 +100,14 @@ impl State {
     /// The recurrent matrices `[n_v, d_k, d_v]` and conv inputs `[channels, conv_width - 1]` (oldest first) of a
     /// linear-attention layer, value heads grouped by key head as in a Hugging Face checkpoint; `None` for other layers.
     pub fn linear_layer(&self, model: &Model, layer_idx: usize) -> Option<(Vec<f32>, Vec<f32>)> {
-        let LayerState::Delta(delta) = self.layers.get(layer_idx)? else { return None };
+        let LayerState::Delta(delta) = self.layers.get(layer_idx)? else {
+            return None;
+        };
         let (config, heads) = (model.config(), delta.heads);
         let file_head = |head: usize| model.head_order().file_head(head, heads.n_k, heads.n_v);
         let (per_head, unpacked) = (heads.d_k * heads.d_v, heads.unpack_state(&delta.recurrent));
-        let recurrent = (0..heads.n_v).flat_map(|head| unpacked[file_head(head) * per_head..][..per_head].iter().copied());
+        let recurrent =
+            (0..heads.n_v).flat_map(|head| unpacked[file_head(head) * per_head..][..per_head].iter().copied());
         let first_value = 2 * heads.n_k * heads.d_k;
         let channel = |c: usize| match c.checked_sub(first_value) {
             Some(v) => first_value + file_head(v / heads.d_v) * heads.d_v + v % heads.d_v,
@@ -158,7 +161,11 @@ mod tests {
             for order in [HeadOrder::Grouped, HeadOrder::Tiled] {
                 let mut places: Vec<_> = (0..n_v).map(|head| order.file_head(head, n_k, n_v)).collect();
                 for (head, place) in places.iter().enumerate() {
-                    assert_eq!(order.key_head(*place, n_k, n_v), head / (n_v / n_k), "head {head} of {n_k}/{n_v} {order:?}");
+                    assert_eq!(
+                        order.key_head(*place, n_k, n_v),
+                        head / (n_v / n_k),
+                        "head {head} of {n_k}/{n_v} {order:?}"
+                    );
                 }
                 places.sort_unstable();
                 assert_eq!(places, (0..n_v).collect::<Vec<_>>());

@@ -102,11 +102,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn dot4(self, acc: __m512i, w: &[u8; 4 * LANES], a: &[i8; 4]) -> __m512i {
         let four = i32::from_le_bytes(a.map(|x| x as u8));
-        proven!(_mm512_dpbusd_epi32(
-            acc,
-            _mm512_loadu_si512(w.as_ptr().cast()),
-            _mm512_set1_epi32(four)
-        ))
+        proven!(_mm512_dpbusd_epi32(acc, _mm512_loadu_si512(w.as_ptr().cast()), _mm512_set1_epi32(four)))
     }
     #[inline(always)]
     fn to_f32(self, v: __m512i) -> __m512 {

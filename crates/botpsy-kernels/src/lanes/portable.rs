@@ -80,10 +80,7 @@ impl Lanes for Portable {
     #[inline(always)]
     fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (Self::F, Self::F) {
         let at = |i: usize| bf16::from_bits(x[i]).to_f32();
-        (
-            std::array::from_fn(|i| at(2 * i)),
-            std::array::from_fn(|i| at(2 * i + 1)),
-        )
+        (std::array::from_fn(|i| at(2 * i)), std::array::from_fn(|i| at(2 * i + 1)))
     }
 
     #[inline(always)]

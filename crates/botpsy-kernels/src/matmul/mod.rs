@@ -46,12 +46,7 @@ pub fn matmul_many(ctx: &Context, x: Rows<'_>, products: &mut [Product<'_>]) {
     for product in products {
         let w = product.weights;
         assert_eq!(x.cols, w.cols(), "input rows of {} values for {w:?}", x.cols);
-        assert_eq!(
-            product.out.len(),
-            x.n() * w.rows(),
-            "output of {w:?} for {} rows",
-            x.n()
-        );
+        assert_eq!(product.out.len(), x.n() * w.rows(), "output of {w:?} for {} rows", x.n());
         let groups = n_groups..n_groups + w.rows().div_ceil(LANES);
         n_groups = groups.end;
         parts.push((w, groups, Disjoint(product.out.as_mut_ptr())));
@@ -79,10 +74,7 @@ struct Groups<'a> {
 
 impl Groups<'_> {
     /// Where the outputs of input row `t` for the rows of `group` go.
-    #[allow(
-        clippy::mut_from_ref,
-        reason = "each (row, group) is written by one thread, one slice at a time"
-    )]
+    #[allow(clippy::mut_from_ref, reason = "each (row, group) is written by one thread, one slice at a time")]
     #[inline(always)]
     fn out(&self, t: usize, group: usize) -> &mut [f32] {
         let rows = self.w.rows();
@@ -135,10 +127,10 @@ impl Groups<'_> {
     #[inline(always)]
     fn tile<L: Lanes, P: Panel, const T: usize, const G: usize>(&self, l: L, panel: &P, t0: usize, g0: usize) {
         let sums = panel.tile::<L, T, G>(l, g0, t0);
-        for t in 0..T {
-            for g in 0..G {
+        for (t, sums) in sums.iter().enumerate() {
+            for (g, sum) in sums.iter().enumerate() {
                 let mut lanes = [0.0; LANES];
-                l.store(sums[t][g], &mut lanes);
+                l.store(*sum, &mut lanes);
                 let out = self.out(t0 + t, g0 + g);
                 out.copy_from_slice(&lanes[..out.len()]);
             }
@@ -149,12 +141,7 @@ impl Groups<'_> {
     #[inline(always)]
     fn decoded_rows(&self, dot: impl Fn(&[f32], &[f32]) -> f32) {
         thread_local!(static ROW: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) });
-        let Packed::Blocks {
-            dtype,
-            bytes,
-            row_bytes,
-        } = &self.w.packed
-        else {
+        let Packed::Blocks { dtype, bytes, row_bytes } = &self.w.packed else {
             return;
         };
         ROW.with_borrow_mut(|row| {
@@ -187,40 +174,10 @@ impl Kernel for Groups<'_> {
         let x = self.x;
         match (&self.w.packed, x.quantized) {
             (Packed::Blocks { .. }, _) => self.decoded_rows(|w, x| dot(l, w, x)),
-            (Packed::F32(lines), _) => self.panels(
-                l,
-                &F32Panel {
-                    lines,
-                    x: x.exact,
-                    cols: x.cols,
-                },
-            ),
-            (Packed::Bf16(lines), _) => self.panels(
-                l,
-                &Bf16Panel {
-                    lines,
-                    x: x.exact,
-                    cols: x.cols,
-                },
-            ),
-            (Packed::Q8 { q, d }, Some(rows)) => self.panels(
-                l,
-                &Q8Panel {
-                    q,
-                    d,
-                    x: rows,
-                    cols: x.cols,
-                },
-            ),
-            (Packed::Q8 { q, d }, None) => self.panels(
-                l,
-                &Q8ExactPanel {
-                    q,
-                    d,
-                    x: x.exact,
-                    cols: x.cols,
-                },
-            ),
+            (Packed::F32(lines), _) => self.panels(l, &F32Panel { lines, x: x.exact, cols: x.cols }),
+            (Packed::Bf16(lines), _) => self.panels(l, &Bf16Panel { lines, x: x.exact, cols: x.cols }),
+            (Packed::Q8 { q, d }, Some(rows)) => self.panels(l, &Q8Panel { q, d, x: rows, cols: x.cols }),
+            (Packed::Q8 { q, d }, None) => self.panels(l, &Q8ExactPanel { q, d, x: x.exact, cols: x.cols }),
         }
     }
 }

@@ -25,47 +25,19 @@ fn cases() -> Vec<Case> {
     let shapes = [(1, 1), (3, 5), (16, 32), (17, 33), (40, 64), (70, 96), (200, 256)];
     let mut cases = Vec::new();
     for (rows, cols) in shapes {
-        cases.push(Case {
-            dtype: DType::F32,
-            rows,
-            cols,
-            int8: false,
-        });
-        cases.push(Case {
-            dtype: DType::BF16,
-            rows,
-            cols,
-            int8: false,
-        });
-        cases.push(Case {
-            dtype: DType::F16,
-            rows,
-            cols,
-            int8: false,
-        });
+        cases.push(Case { dtype: DType::F32, rows, cols, int8: false });
+        cases.push(Case { dtype: DType::BF16, rows, cols, int8: false });
+        cases.push(Case { dtype: DType::F16, rows, cols, int8: false });
         if cols % 32 == 0 {
-            cases.push(Case {
-                dtype: DType::Q8_0,
-                rows,
-                cols,
-                int8: false,
-            });
-            cases.push(Case {
-                dtype: DType::Q8_0,
-                rows,
-                cols,
-                int8: true,
-            });
+            cases.push(Case { dtype: DType::Q8_0, rows, cols, int8: false });
+            cases.push(Case { dtype: DType::Q8_0, rows, cols, int8: true });
         }
     }
     cases
 }
 
 fn product(isa: Isa, n_threads: usize, case: &Case, bytes: &[u8], x: &[f32]) -> Vec<f32> {
-    let ctx = Context {
-        isa,
-        pool: ThreadPool::new(n_threads),
-    };
+    let ctx = Context { isa, pool: ThreadPool::new(n_threads) };
     let view = TensorView::new(case.dtype, vec![case.rows, case.cols], bytes).unwrap();
     let w = PackedMatrix::pack(&ctx, &view);
     let mut out = vec![f32::NAN; x.len() / case.cols * case.rows];
@@ -86,11 +58,7 @@ fn every_isa_is_near_the_decoded_product() {
         let x = values(n * case.cols, seed + 1);
         let w = dequantize(&TensorView::new(case.dtype, vec![case.rows, case.cols], &bytes).unwrap()).unwrap();
         // Rounding x to int8 moves each of its values by at most 1 / 254, and each is below 1.
-        let tolerance = if case.int8 {
-            case.cols as f32 / 254.0
-        } else {
-            1e-6 * case.cols as f32
-        };
+        let tolerance = if case.int8 { case.cols as f32 / 254.0 } else { 1e-6 * case.cols as f32 };
         for isa in Isa::available() {
             let out = product(isa, 1, case, &bytes, &x);
             for (i, out) in out.iter().enumerate() {
@@ -126,12 +94,7 @@ fn int8_products_agree_between_instruction_sets() {
 #[test]
 fn extreme_bytes_do_not_saturate() {
     // Every weight -128 or 127 and every input at the ends: where saturating instructions would go wrong.
-    let case = Case {
-        dtype: DType::Q8_0,
-        rows: 16,
-        cols: 32,
-        int8: true,
-    };
+    let case = Case { dtype: DType::Q8_0, rows: 16, cols: 32, int8: true };
     for byte in [0x80u8, 0x7f] {
         let mut block = vec![0x00, 0x3c]; // scale 1.0
         block.extend([byte; 32]);
@@ -158,17 +121,8 @@ fn bits_do_not_depend_on_neighbours_or_threads() {
             let together = product(isa, 1, case, &bytes, &x);
             assert_eq!(product(isa, 3, case, &bytes, &x), together, "threads on {}", isa.name());
             for n in [1, 2, 3, 5] {
-                let pieces: Vec<f32> = x
-                    .chunks(n * case.cols)
-                    .flat_map(|x| product(isa, 2, case, &bytes, x))
-                    .collect();
-                assert_eq!(
-                    pieces,
-                    together,
-                    "{n} at a time: {} on {}",
-                    case.dtype.name(),
-                    isa.name()
-                );
+                let pieces: Vec<f32> = x.chunks(n * case.cols).flat_map(|x| product(isa, 2, case, &bytes, x)).collect();
+                assert_eq!(pieces, together, "{n} at a time: {} on {}", case.dtype.name(), isa.name());
             }
         }
     }
@@ -176,10 +130,7 @@ fn bits_do_not_depend_on_neighbours_or_threads() {
 
 #[test]
 fn a_row_is_what_the_file_holds() {
-    let ctx = Context {
-        isa: Isa::detect(),
-        pool: ThreadPool::new(1),
-    };
+    let ctx = Context { isa: Isa::detect(), pool: ThreadPool::new(1) };
     for (seed, case) in cases().iter().enumerate() {
         let bytes = quantize(&values(case.rows * case.cols, seed), case.cols, case.dtype).unwrap();
         let view = TensorView::new(case.dtype, vec![case.rows, case.cols], &bytes).unwrap();
@@ -194,10 +145,7 @@ fn a_row_is_what_the_file_holds() {
 
 #[test]
 fn several_products_are_each_their_own() {
-    let ctx = Context {
-        isa: Isa::detect(),
-        pool: ThreadPool::new(2),
-    };
+    let ctx = Context { isa: Isa::detect(), pool: ThreadPool::new(2) };
     let pack = |rows, seed| {
         let bytes = quantize(&values(rows * 40, seed), 40, DType::BF16).unwrap();
         PackedMatrix::pack(&ctx, &TensorView::new(DType::BF16, vec![rows, 40], &bytes).unwrap())
@@ -211,16 +159,7 @@ fn several_products_are_each_their_own() {
     matmul_many(
         &ctx,
         Rows::exact(&x, 40),
-        &mut [
-            Product {
-                weights: &a,
-                out: out_a,
-            },
-            Product {
-                weights: &b,
-                out: out_b,
-            },
-        ],
+        &mut [Product { weights: &a, out: out_a }, Product { weights: &b, out: out_b }],
     );
     assert_eq!(both, alone);
 }

@@ -46,11 +46,15 @@ impl Attention {
         let q_gate = lend(&mut s.q_gate, n * 2 * width);
         let (k, v) = (lend(&mut s.k, n * kv_width), lend(&mut s.v, n * kv_width));
         let rows = input_rows(step, &self.q_proj, x, &mut s.quantized);
-        matmul_many(ctx, rows, &mut [
-            Product { weights: &self.q_proj, out: q_gate },
-            Product { weights: &self.k_proj, out: k },
-            Product { weights: &self.v_proj, out: v },
-        ]);
+        matmul_many(
+            ctx,
+            rows,
+            &mut [
+                Product { weights: &self.q_proj, out: q_gate },
+                Product { weights: &self.k_proj, out: k },
+                Product { weights: &self.v_proj, out: v },
+            ],
+        );
         let half = step.rope.0.len() / n;
         let turn = |t: usize, x: &mut [f32], norm: &[f32]| {
             rms_norm_in_place(ctx, x, norm, step.eps);

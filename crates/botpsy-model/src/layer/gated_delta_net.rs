@@ -61,12 +61,16 @@ impl GatedDeltaNet {
         let (qkv, z) = (lend(&mut s.qkv, n * channels), lend(&mut s.z, n * values));
         let (b, a) = (lend(&mut s.b, n * heads.n_v), lend(&mut s.a, n * heads.n_v));
         let rows = input_rows(step, &self.in_proj_qkv, x, &mut s.quantized);
-        matmul_many(ctx, rows, &mut [
-            Product { weights: &self.in_proj_qkv, out: qkv },
-            Product { weights: &self.in_proj_z, out: z },
-            Product { weights: &self.in_proj_b, out: b },
-            Product { weights: &self.in_proj_a, out: a },
-        ]);
+        matmul_many(
+            ctx,
+            rows,
+            &mut [
+                Product { weights: &self.in_proj_qkv, out: qkv },
+                Product { weights: &self.in_proj_z, out: z },
+                Product { weights: &self.in_proj_b, out: b },
+                Product { weights: &self.in_proj_a, out: a },
+            ],
+        );
         self.gates(b, a);
         let (beta, decay) = (&*b, &*a);
 
@@ -88,7 +92,8 @@ impl GatedDeltaNet {
         let gated = lend(&mut s.gated, n * values);
         for (span, state) in spans.iter().zip(states) {
             let (start, n) = (span.rows.start, span.rows.len());
-            let (gate_rows, key_rows) = (start * heads.n_v..span.rows.end * heads.n_v, start * keys..span.rows.end * keys);
+            let (gate_rows, key_rows) =
+                (start * heads.n_v..span.rows.end * heads.n_v, start * keys..span.rows.end * keys);
             let inputs = Inputs {
                 q: &q[key_rows.clone()],
                 k: &k[key_rows],

@@ -25,10 +25,11 @@ impl Mlp {
         let gate = lend(&mut s.gate, n * self.gate_proj.rows());
         let up = lend(&mut s.up, n * self.up_proj.rows());
         let rows = input_rows(step, &self.gate_proj, x, &mut s.quantized);
-        matmul_many(step.ctx, rows, &mut [
-            Product { weights: &self.gate_proj, out: gate },
-            Product { weights: &self.up_proj, out: up },
-        ]);
+        matmul_many(
+            step.ctx,
+            rows,
+            &mut [Product { weights: &self.gate_proj, out: gate }, Product { weights: &self.up_proj, out: up }],
+        );
         math::silu_times(step.ctx, gate, up, self.up_proj.rows());
         matmul(step.ctx, &self.down_proj, input_rows(step, &self.down_proj, up, &mut s.quantized), out);
     }

@@ -31,7 +31,8 @@ fn logits_of_quantized_files_match() {
         let fixture = Fixture::open(name);
         let n = QUANT_LENGTHS[0];
         let mut model = Reference::load(&fixture.checkpoint(file)).unwrap();
-        let found: Vec<f32> = fixture.tokens(n).iter().flat_map(|t| model.step(*t, &mut |_, _, _| ()).unwrap()).collect();
+        let found: Vec<f32> =
+            fixture.tokens(n).iter().flat_map(|t| model.step(*t, &mut |_, _, _| ()).unwrap()).collect();
         let found = distance(&fixture.quant_logits(tag, n), &found);
         assert!(found.max <= F32_BAR, "{name}/{file}: {found:?}");
     }

@@ -1,0 +1,290 @@
+//! A loaded file: tokenizer, template and engine together.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
+use botpsy_format::FileBytes;
+use botpsy_kernels::attention::KvType;
+use botpsy_kernels::{Context, Isa, ThreadPool};
+use botpsy_model::{Activations, Checkpoint, Config, Model};
+use botpsy_text::template::{RenderInput, Template};
+use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer};
+use botpsy_text::tool_call::{Stop, Thinking};
+use serde_json::{Map, Value};
+
+use crate::answer::FEW_TOKENS;
+use crate::memory::{available_bytes, bearable_context};
+use crate::provider::Reader;
+use crate::vocabulary::Vocabulary;
+use crate::{ChatError, ChatEvent, Completion, Notice, Overrides, Provider, Request, Settings};
+
+/// Tokens of context when nobody says.
+const CONTEXT: usize = 32_768;
+
+/// Where a model comes from.
+#[derive(Clone, Debug)]
+pub enum ModelSource {
+    /// A GGUF file, or a folder with safetensors.
+    Path(PathBuf),
+    /// A GGUF file inside the program; the label names it.
+    Embedded(&'static [u8], &'static str),
+}
+
+impl ModelSource {
+    /// Opens it without loading any weights.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no checkpoint.
+    pub fn open(&self) -> Result<Checkpoint, ChatError> {
+        Ok(match self {
+            ModelSource::Path(path) => Checkpoint::open(path)?,
+            ModelSource::Embedded(bytes, label) => Checkpoint::from_bytes(FileBytes::from(*bytes), label)?,
+        })
+    }
+}
+
+/// How a model is loaded; `Default` is what a person gets who says nothing.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Threads, the calling one included; `None`: `BOTPSY_THREADS`, or as many as the system grants.
+    pub threads: Option<usize>,
+    /// Tokens of context; `None`: 32,768, or what the model was made for.
+    pub context: Option<usize>,
+    /// The type of keys and values.
+    pub kv_type: KvType,
+    /// How int8 weights see their inputs.
+    pub activations: Activations,
+    /// Settings stated for all requests: flags.
+    pub overrides: Overrides,
+}
+
+/// A model that answers conversations.
+#[derive(Debug)]
+pub struct ChatModel {
+    name: String,
+    vocabulary: Vocabulary,
+    engine: Arc<Engine>,
+    /// One timeline: the next turn of a conversation continues where the last one ended.
+    session: Mutex<Session>,
+    /// Flags before the file's own defaults.
+    overrides: Overrides,
+    notices: Vec<Notice>,
+}
+
+/// A conversation as the engine reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompted {
+    /// The prompt.
+    pub tokens: Vec<u32>,
+    /// Lengths of prefixes that later prompts share.
+    pub stable_marks: Vec<usize>,
+    /// Whether it ends in an opened thought.
+    pub thinking: bool,
+}
+
+impl ChatModel {
+    /// Loads a model with all that stands beside its weights.
+    ///
+    /// # Errors
+    /// If anything in it is wrong; the message names the file and the field.
+    pub fn load(source: &ModelSource, options: &LoadOptions) -> Result<ChatModel, ChatError> {
+        let ctx = Context { isa: Isa::from_env()?, pool: ThreadPool::new(threads(options.threads)) };
+        let checkpoint = source.open()?;
+        let config = checkpoint.config()?;
+        let vocabulary = Vocabulary::read(&checkpoint)?;
+        let n_tokens = vocabulary.tokenizer.n_tokens();
+        if n_tokens > config.vocab_size {
+            let problem = format!("the vocabulary has {n_tokens} tokens, the embedding {} rows", config.vocab_size);
+            return Err(ChatError::Vocabulary { file: checkpoint.file().into(), problem });
+        }
+        let (context_tokens, notice) = context_tokens(&config, options);
+        let model = Model::load(&ctx, &checkpoint, options.activations)?;
+        let engine_options = EngineOptions { context_tokens, kv_type: options.kv_type, ..EngineOptions::default() };
+        let engine = Engine::new(ctx, model, engine_options)?;
+        Ok(ChatModel {
+            name: checkpoint.file().to_owned(),
+            session: Mutex::new(Session::new(&engine)),
+            overrides: options.overrides.or(&vocabulary.defaults),
+            vocabulary,
+            engine,
+            notices: notice.into_iter().collect(),
+        })
+    }
+
+    /// The tokenizer.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.vocabulary.tokenizer
+    }
+
+    /// The chat template.
+    pub fn template(&self) -> &Template {
+        &self.vocabulary.template
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Tokens that end an answer.
+    pub fn eos(&self) -> &[u32] {
+        &self.vocabulary.eos
+    }
+
+    /// What the file says about itself for people, such as that it is a demonstration.
+    pub fn remark(&self) -> Option<&str> {
+        self.vocabulary.remark.as_deref()
+    }
+
+    /// What a person should know about how it was loaded.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The settings for a request whose prompt has `prompt_tokens` tokens.
+    ///
+    /// # Errors
+    /// If the prompt fills the context.
+    pub fn settings(&self, overrides: &Overrides, prompt_tokens: usize) -> Result<Settings, ChatError> {
+        let context_tokens = self.engine.options().context_tokens;
+        match context_tokens.checked_sub(prompt_tokens) {
+            None | Some(0) => Err(ChatError::ContextLength { prompt_tokens, context_tokens }),
+            Some(room) => Ok(overrides.or(&self.overrides).resolve(u32::try_from(room).unwrap_or(u32::MAX))),
+        }
+    }
+
+    /// Renders and encodes a conversation, text from outside guarded.
+    ///
+    /// # Errors
+    /// If the template refuses it.
+    pub fn prompt(&self, request: &Request) -> Result<Prompted, ChatError> {
+        let thinking = request.overrides.thinking.or(self.overrides.thinking).unwrap_or(true);
+        let mut kwargs: Map<String, Value> = request.template_kwargs.clone();
+        kwargs.entry("enable_thinking").or_insert(Value::Bool(thinking));
+        let tokenizer = self.tokenizer();
+        let prompt = self.template().prompt(
+            &RenderInput {
+                messages: &request.conversation.template_messages(),
+                tools: &request.conversation.template_tools(),
+                kwargs: &kwargs,
+                add_generation_prompt: true,
+            },
+            tokenizer.added_tokens(),
+        )?;
+        let encode = |text: &str| tokenizer.encode_template(text).into_iter().map(|id| id.0).collect::<Vec<u32>>();
+        let tokens = encode(&prompt.text);
+        // A mark is good where the text before it gives the same tokens alone.
+        let marks = prompt.marks.iter().map(|mark| encode(&prompt.text[..*mark]));
+        let stable_marks = marks.filter(|prefix| tokens.starts_with(prefix)).map(|prefix| prefix.len()).collect();
+        Ok(Prompted { tokens, stable_marks, thinking: prompt.text.trim_end().ends_with("<think>") })
+    }
+
+    /// A job for the engine: what to read, how to choose, when to stop.
+    ///
+    /// # Errors
+    /// If a setting is out of range or the prompt fills the context.
+    pub fn job(&self, prompted: Prompted, settings: &Settings) -> Result<Job, ChatError> {
+        let encode = |text: &str| self.tokenizer().encode(text).into_iter().map(|id| id.0).collect::<Vec<u32>>();
+        let end = self.tokenizer().id_of("</think>").filter(|_| prompted.thinking);
+        Ok(Job {
+            stable_marks: prompted.stable_marks,
+            sampling: settings.sampling.clone().validate()?,
+            stop: self.eos().to_vec(),
+            thinking: end.map(|end| ThinkingSetup {
+                end: end.0,
+                closer: encode("\n</think>\n\n"),
+                budget: settings.thinking_budget,
+            }),
+            ..Job::new(prompted.tokens, settings.max_tokens)
+        })
+    }
+
+    /// Runs a job on this model's timeline, telling `reader` of each token.
+    fn answer(&self, job: Job, cancel: &AtomicBool, mut reader: Reader<'_>) -> Result<Completion, ChatError> {
+        let mut completion = Completion::default();
+        let mut text = Detokenizer::new(SpecialTokens::Skip);
+        let mut session = self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let finish = session.generate(job, cancel, &mut |event| {
+            match event {
+                Event::Prefilling { done, total } => reader.event(ChatEvent::Reading { done, total }),
+                Event::Prefilled { .. } => {}
+                Event::Token { id, logprobs, .. } => {
+                    completion.ids.push(id);
+                    reader.event(ChatEvent::Token { id, logprobs });
+                    let piece = text.push(self.tokenizer(), TokenId(id));
+                    completion.text.push_str(&piece);
+                    if reader.push(&piece) {
+                        return std::ops::ControlFlow::Break(());
+                    }
+                }
+                Event::ThinkingClosed { reason: CloseReason::Model, .. } => {}
+                Event::ThinkingClosed { reason, thought_tokens } => {
+                    let notice = Notice::ThoughtClosed { reason, tokens: thought_tokens };
+                    completion.notices.push(notice.clone());
+                    reader.event(ChatEvent::Notice(notice));
+                }
+                Event::Done { stats, .. } => completion.stats = stats,
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+        let rest = text.finish();
+        completion.text.push_str(&rest);
+        reader.push(&rest);
+        completion.cancelled = finish == Finish::Cancelled;
+        let stop = match finish {
+            Finish::Eos | Finish::Stop => Stop::Eos,
+            Finish::Length | Finish::Cancelled => Stop::Length,
+        };
+        completion.message = reader.finish(stop);
+        Ok(completion)
+    }
+}
+
+impl Provider for ChatModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn chat(
+        &self,
+        request: &Request,
+        cancel: &AtomicBool,
+        on: &mut dyn FnMut(ChatEvent),
+    ) -> Result<Completion, ChatError> {
+        let prompted = self.prompt(request)?;
+        let settings = self.settings(&request.overrides, prompted.tokens.len())?;
+        let thinking = if prompted.thinking { Thinking::On } else { Thinking::Off };
+        let stated = request.overrides.or(&self.overrides).max_tokens;
+        let few =
+            prompted.thinking && settings.max_tokens < FEW_TOKENS && stated != self.vocabulary.defaults.max_tokens;
+        let job = self.job(prompted, &settings)?;
+        let mut notices = Vec::new();
+        if few {
+            notices.push(Notice::FewTokens { max_tokens: settings.max_tokens });
+            on(ChatEvent::Notice(notices[0].clone()));
+        }
+        let mut completion = self.answer(job, cancel, Reader::new(request, thinking, on))?;
+        completion.notices.splice(0..0, notices);
+        Ok(completion)
+    }
+}
+
+/// The asked number of threads, the environment's, or the system's.
+fn threads(asked: Option<usize>) -> usize {
+    let stated = asked.or_else(|| std::env::var("BOTPSY_THREADS").ok()?.parse().ok());
+    let granted = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    stated.filter(|n| *n > 0).unwrap_or_else(granted).min(256)
+}
+
+/// The context in force, and a notice when it is smaller than asked.
+fn context_tokens(config: &Config, options: &LoadOptions) -> (usize, Option<Notice>) {
+    let asked = options.context.unwrap_or(CONTEXT);
+    let made_for = asked.min(config.context_length);
+    let given = bearable_context(made_for, config.kv_bytes_per_token(options.kv_type), available_bytes());
+    let reason = if given < made_for { "memory does not bear more" } else { "the model was made for no more" };
+    // The model's own limit is worth a word only to someone who asked for more.
+    let told = given < made_for || (given < asked && options.context.is_some());
+    (given, told.then_some(Notice::Context { asked, given, reason }))
+}

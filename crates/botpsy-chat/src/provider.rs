@@ -1,0 +1,111 @@
+//! Whoever answers.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use botpsy_text::tool_call::{
+    Delta, DeltaStream, FinishReason, ParsedMessage, Stop, StopStrings, StreamOptions, Thinking, Toolset,
+};
+use serde_json::Value;
+
+use crate::{ChatError, ChatEvent, Completion, Request};
+
+/// Answers requests: a model in this process, a script, a recording.
+pub trait Provider: Send + Sync {
+    /// What it is, for people.
+    fn name(&self) -> &str;
+
+    /// Continues the conversation. `on` is told what happens; the answer as a whole is returned. A raised `cancel` ends it
+    /// within one token, with what there is.
+    ///
+    /// # Errors
+    /// If the request cannot be served. Nothing that a model writes is an error.
+    fn chat(
+        &self,
+        request: &Request,
+        cancel: &AtomicBool,
+        on: &mut dyn FnMut(ChatEvent),
+    ) -> Result<Completion, ChatError>;
+}
+
+/// Takes a model's text apart for one request, passing each delta on and adding them up.
+pub(crate) struct Reader<'a> {
+    stream: DeltaStream,
+    message: ParsedMessage,
+    arguments: String,
+    on: &'a mut dyn FnMut(ChatEvent),
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(request: &Request, thinking: Thinking, on: &'a mut dyn FnMut(ChatEvent)) -> Reader<'a> {
+        let options = StreamOptions {
+            tools: Arc::new(Toolset::new(&request.conversation.tools)),
+            thinking,
+            tool_choice: request.tool_choice.clone(),
+            stop_strings: StopStrings::new(request.stop.clone()),
+        };
+        let mut n_calls = 0;
+        let new_id = move || {
+            n_calls += 1;
+            format!("call_{n_calls}")
+        };
+        Reader {
+            stream: DeltaStream::new(options, Box::new(new_id)),
+            message: ParsedMessage::default(),
+            arguments: String::new(),
+            on,
+        }
+    }
+
+    /// Takes more text; whether a stop string ended the answer.
+    pub(crate) fn push(&mut self, text: &str) -> bool {
+        let deltas = self.stream.push(text);
+        self.take(deltas);
+        self.stream.stopped()
+    }
+
+    pub(crate) fn event(&mut self, event: ChatEvent) {
+        (self.on)(event);
+    }
+
+    pub(crate) fn finish(mut self, stop: Stop) -> ParsedMessage {
+        let deltas = self.stream.finish(stop);
+        self.take(deltas);
+        self.message.faults = self.stream.faults().to_vec();
+        self.message
+    }
+
+    fn take(&mut self, deltas: Vec<Delta>) {
+        for delta in deltas {
+            match &delta {
+                Delta::Role => {}
+                Delta::Reasoning(text) => self.message.reasoning_content.get_or_insert_default().push_str(text),
+                Delta::Content(text) => self.message.content.get_or_insert_default().push_str(text),
+                Delta::ToolCall { name, .. } => {
+                    self.arguments.clear();
+                    let call =
+                        botpsy_text::conversation::ToolCall { name: name.clone(), arguments: Default::default() };
+                    self.message.tool_calls.push(call);
+                }
+                Delta::Arguments { json, .. } => {
+                    self.arguments.push_str(json);
+                    if let (Ok(Value::Object(arguments)), Some(call)) =
+                        (serde_json::from_str(&self.arguments), self.message.tool_calls.last_mut())
+                    {
+                        call.arguments = arguments;
+                    }
+                }
+                Delta::Finish(reason) => self.message.finish_reason = *reason,
+            }
+            (self.on)(ChatEvent::Delta(delta));
+        }
+    }
+}
+
+/// How an answer of known text ends: cut where the recording was cut.
+pub(crate) fn stop_of(finish: FinishReason) -> Stop {
+    match finish {
+        FinishReason::Length => Stop::Length,
+        FinishReason::Stop | FinishReason::ToolCalls => Stop::Eos,
+    }
+}

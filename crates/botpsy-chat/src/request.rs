@@ -1,0 +1,30 @@
+//! What is asked of a provider.
+
+use botpsy_text::conversation::{Conversation, Message, Role};
+use botpsy_text::tool_call::ToolChoice;
+use serde_json::{Map, Value};
+
+use crate::Overrides;
+
+/// A conversation to continue, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// Messages and tools.
+    pub conversation: Conversation,
+    /// Settings that this request states.
+    pub overrides: Overrides,
+    /// Texts that end the content.
+    pub stop: Vec<String>,
+    /// What the request says about calls.
+    pub tool_choice: ToolChoice,
+    /// Further variables for the chat template. `enable_thinking` belongs into the overrides.
+    pub template_kwargs: Map<String, Value>,
+}
+
+impl Request {
+    /// A request with one user message.
+    pub fn user(text: impl Into<String>) -> Request {
+        let messages = vec![Message::new(Role::User, text)];
+        Request { conversation: Conversation { messages, tools: Vec::new() }, ..Request::default() }
+    }
+}
