@@ -6,6 +6,7 @@
 use std::io::Write;
 
 use botpsy_format::{GgufArray, GgufData, GgufValue, GgufWriter};
+use botpsy_kernels::delta::Heads;
 use botpsy_tensor::{DType, TensorError, TensorView, dequantize_row, quantize};
 
 use crate::names::{Change, LayerWeight, Weight};
@@ -157,8 +158,7 @@ fn weights(config: &Config) -> Vec<Weight> {
     use LayerWeight::*;
     const NORMS_AND_MLP: [LayerWeight; 5] = [InputLayernorm, PostAttentionLayernorm, GateProj, UpProj, DownProj];
     const ATTENTION: [LayerWeight; 6] = [QProj, KProj, VProj, OProj, QNorm, KNorm];
-    const LINEAR: [LayerWeight; 9] =
-        [InProjQkv, InProjZ, InProjB, InProjA, Conv1d, ALog, DtBias, LinearNorm, OutProj];
+    const LINEAR: [LayerWeight; 9] = [InProjQkv, InProjZ, InProjB, InProjA, Conv1d, ALog, DtBias, LinearNorm, OutProj];
     let mut weights = vec![Weight::EmbedTokens];
     for (i, kind) in config.layer_kinds.iter().enumerate() {
         let mixer: &[LayerWeight] = match kind {
@@ -212,7 +212,67 @@ fn write_tensor<W: Write>(
     data: &mut GgufData<W>,
 ) -> Result<(), ModelError> {
     let view = checkpoint.tensor(weight, shape)?;
-    // A vector is read as rows of one value, so that its heads move like those of a matrix.
-    let &[rows, cols] = shape else { return write_tensor_of_rows(checkpoint, config, weight, &view, (shape[0], 1), dtype, data) };
-    write_tensor_of_rows(checkpoint, config, weight, &view, (rows, cols), dtype, data)
+    let failed =
+        |source| ModelError::Tensor { file: checkpoint.file().into(), tensor: checkpoint.name(weight), source };
+    // A vector is taken as rows of one value, so that its heads move like those of a matrix.
+    let cols = if shape.len() == 1 { 1 } else { view.cols() };
+    let view = TensorView::new(view.dtype(), vec![view.n_values() / cols, cols], view.bytes()).map_err(failed)?;
+    let (heads, change) = (config.linear, weight.change());
+    let row_order = match change {
+        Change::TileRows | Change::NegExp => tiled(0, view.rows(), heads),
+        Change::TileValueRows => tiled(2 * heads.n_k * heads.d_k, view.rows(), heads),
+        Change::None | Change::PlusOne | Change::TileColumns => (0..view.rows()).collect(),
+    };
+    let col_order = (change == Change::TileColumns).then(|| tiled(0, cols, heads));
+    let (mut row, mut values) = (vec![0.0; cols], Vec::new());
+    for (chunk_idx, chunk) in row_order.chunks(ROWS_AT_A_TIME).enumerate() {
+        values.clear();
+        for i in chunk {
+            dequantize_row(view.dtype(), view.row_bytes(*i), &mut row);
+            match &col_order {
+                Some(order) => values.extend(order.iter().map(|col| row[*col])),
+                None => values.extend_from_slice(&row),
+            }
+        }
+        match change {
+            Change::PlusOne => values.iter_mut().for_each(|x| *x += 1.0),
+            Change::NegExp => values.iter_mut().for_each(|x| *x = -x.exp()),
+            Change::None | Change::TileRows | Change::TileValueRows | Change::TileColumns => {}
+        }
+        let start = chunk_idx * ROWS_AT_A_TIME * cols;
+        data.write(&quantize(&values, cols, dtype).map_err(|error| failed(shifted(error, start)))?)?;
+    }
+    Ok(())
+}
+
+/// For each place after the conversion, where it was before: the value heads that fill `first..len` move from grouped by
+/// key head to tiled over the key heads.
+fn tiled(first: usize, len: usize, heads: Heads) -> Vec<usize> {
+    let (group, width) = (heads.n_v / heads.n_k, (len - first) / heads.n_v);
+    let head = |place: usize| first + (place % heads.n_k * group + place / heads.n_k) * width;
+    (0..first).chain((0..heads.n_v).flat_map(|place| head(place)..head(place) + width)).collect()
+}
+
+/// The error with the value's index in the tensor instead of in a piece that begins at `start`.
+fn shifted(error: TensorError, start: usize) -> TensorError {
+    match error {
+        TensorError::Unrepresentable { dtype, index, value } => {
+            TensorError::Unrepresentable { dtype, index: start + index, value }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_heads_move_in_whole_heads() {
+        // Key heads a, b; value heads a0 a1 a2 b0 b1 b2 of width 2, after three other rows.
+        let heads = Heads { n_k: 2, n_v: 6, d_k: 1, d_v: 2 };
+        assert_eq!(tiled(3, 15, heads), [0, 1, 2, 3, 4, 9, 10, 5, 6, 11, 12, 7, 8, 13, 14]);
+        let heads = Heads { n_k: 4, n_v: 4, d_k: 1, d_v: 1 };
+        assert_eq!(tiled(0, 4, heads), [0, 1, 2, 3]);
+    }
 }

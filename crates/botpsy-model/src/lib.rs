@@ -23,6 +23,7 @@
 
 mod checkpoint;
 mod config;
+pub mod convert;
 mod error;
 mod forward;
 mod layer;
