@@ -33,3 +33,4 @@ pub use replay::{Recorder, Replay};
 pub use request::Request;
 pub use scripted::Scripted;
 pub use settings::{Overrides, Settings};
+pub use vocabulary::Vocabulary;

@@ -9,20 +9,27 @@ use botpsy_text::tokenizer::{MergeList, QWEN35_PATTERN, Splitter, TokenKind, Tok
 
 use crate::{ChatError, Overrides};
 
-/// What stands beside the weights.
+/// What stands beside the weights; reading it loads none of them.
 #[derive(Debug)]
-pub(crate) struct Vocabulary {
-    pub(crate) tokenizer: Tokenizer,
-    pub(crate) template: Template,
-    pub(crate) defaults: Overrides,
+pub struct Vocabulary {
+    /// Text to tokens and back.
+    pub tokenizer: Tokenizer,
+    /// The file's chat template, or the built-in one when it has none.
+    pub template: Template,
+    /// The file's own settings.
+    pub defaults: Overrides,
     /// Tokens that end an answer.
-    pub(crate) eos: Vec<u32>,
+    pub eos: Vec<u32>,
     /// What the file says about itself for people, such as that it is a demonstration.
-    pub(crate) remark: Option<String>,
+    pub remark: Option<String>,
 }
 
 impl Vocabulary {
-    pub(crate) fn read(checkpoint: &Checkpoint) -> Result<Vocabulary, ChatError> {
+    /// Reads it from an open checkpoint: a GGUF file's metadata, or the JSON files in the folder of the safetensors.
+    ///
+    /// # Errors
+    /// If a part is missing, contradicts itself or is of a kind that this program does not read.
+    pub fn read(checkpoint: &Checkpoint) -> Result<Vocabulary, ChatError> {
         match checkpoint {
             Checkpoint::Gguf(gguf) => from_gguf(gguf),
             Checkpoint::SafeTensors { tensors, config, .. } => {
