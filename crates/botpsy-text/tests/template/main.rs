@@ -1,7 +1,13 @@
 //! Chat templates: the built-in one and those from files, against Jinja under Python; hostile templates and content.
 
 mod builtin;
+mod fuzz;
+mod guard;
 mod jinja;
+#[allow(clippy::unwrap_used, dead_code, unreachable_pub)]
+#[path = "../tokenizer/load.rs"]
+mod load;
+mod marks;
 
 use botpsy_text::template::ChatTemplate;
 use serde_json::Value;

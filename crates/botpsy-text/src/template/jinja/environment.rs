@@ -13,15 +13,25 @@ use super::tojson::tojson;
 use super::value::PrintedNumber;
 use super::{Refusal, bounds};
 
+/// Whether the strings of a conversation are as they came, or guarded.
+#[derive(Clone, Copy)]
+pub(super) enum Strings {
+    Plain,
+    Guarded,
+}
+
 /// An environment without a loader that prints values as Python does.
-pub(super) fn python_like() -> Environment<'static> {
+pub(super) fn python_like(strings: Strings) -> Environment<'static> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(syntax.expect("the default delimiters are valid"));
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_recursion_limit(200);
     environment.set_formatter(print);
-    environment.set_unknown_method_callback(method);
+    match strings {
+        Strings::Plain => environment.set_unknown_method_callback(method),
+        Strings::Guarded => environment.set_unknown_method_callback(guarded_method),
+    }
     // These build containers that nobody measures, or print more than they were given; chat templates have no use for
     // them.
     for filter in ["batch", "chain", "groupby", "pprint", "slice", "zip"] {
@@ -106,11 +116,17 @@ fn method(state: &mut State<'_, '_>, value: &Value, method: &str, args: &[Value]
         ("rstrip", []) => Ok(Value::from(text.trim_end_matches(is_space))),
         // `{:>999999999}` would be allocated before it is paid for.
         ("format", _) if text.contains(':') => Err(Error::new(ErrorKind::InvalidOperation, "format with a width")),
-        // What a text begins and ends with is asked of the text as it was before it was guarded: templates recognize
-        // a wrapped tool response by that.
-        ("startswith" | "endswith", _) if text.contains(SENTINEL) => {
-            pycompat::unknown_method_callback(state, &Value::from(unguard(text)), method, args)
-        }
         _ => pycompat::unknown_method_callback(state, value, method, args),
+    }
+}
+
+/// What a text begins and ends with is asked of the text as it was before it was guarded: templates recognize a
+/// wrapped tool response by that.
+fn guarded_method(state: &mut State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+    match value.as_str() {
+        Some(text) if matches!(name, "startswith" | "endswith") && text.contains(SENTINEL) => {
+            method(state, &Value::from(unguard(text)), name, args)
+        }
+        _ => method(state, value, name, args),
     }
 }

@@ -18,16 +18,28 @@ pub(super) fn find(
     let ends = (1..=input.messages.len()).rev().filter(|&end| is_turn_end(&input.messages[end - 1]));
     for end in ends.take(MAX_TURNS) {
         let prefix = RenderInput { messages: &input.messages[..end], add_generation_prompt: false, ..*input };
-        if let Ok(prefix) = render(&prefix)
-            && text.starts_with(&prefix)
-        {
-            marks.push(prefix.len());
+        if let Ok(prefix) = render(&prefix) {
+            marks.extend(turn_end(text, &prefix));
         }
     }
     marks.sort_unstable();
     marks.dedup();
     marks.retain(|&mark| mark > 0);
     marks
+}
+
+/// Where the turn that ends `prefix` ends in `text`, which may go on with another tool result in the same turn: then
+/// all but the last line agrees.
+fn turn_end(text: &str, prefix: &str) -> Option<usize> {
+    let common = common_prefix(text, prefix);
+    if prefix[common.len()..].trim_end_matches('\n').contains('\n') {
+        return None;
+    }
+    // Half a marker is no place to stop.
+    match common.rfind(['<', '>']) {
+        Some(at) if common[at..].starts_with('<') => Some(at),
+        _ => Some(common.len()),
+    }
 }
 
 /// What two conversations that differ from the first word on have in common, without the line that opens that turn.

@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::tokenizer::AddedTokens;
 
 use super::{Prompt, RenderInput, TemplateError};
+use environment::{Strings, python_like};
 use program::Program;
 
 /// A Jinja template that was found valid.
@@ -43,7 +44,7 @@ impl ChatTemplate {
             return Err(TemplateError::TooLong { n_bytes: source.len(), max: Self::MAX_BYTES });
         }
         on_large_stack(|| {
-            Program::compile(source, &environment::python_like()).map_err(|error| failure(&error))?;
+            Program::compile(source, &python_like(Strings::Plain)).map_err(|error| failure(&error))?;
             Ok(ChatTemplate { source: source.to_owned(), reads_reasoning: source.contains("reasoning_content") })
         })
     }
@@ -53,7 +54,7 @@ impl ChatTemplate {
     /// # Errors
     /// When the template refuses the conversation, fails or passes a limit.
     pub fn render(&self, input: &RenderInput<'_>) -> Result<String, TemplateError> {
-        on_large_stack(|| self.render_here(input))
+        on_large_stack(|| self.render_here(input, Strings::Plain))
     }
 
     /// The rendering with all text from outside guarded, and its stable marks.
@@ -65,15 +66,15 @@ impl ChatTemplate {
         on_large_stack(|| {
             let guarded = guarded::Guarded::new(input, added, self.reads_reasoning);
             let input = guarded.input(input.add_generation_prompt);
-            let text = self.render_here(&input)?;
-            let marks = marks::find(&text, &input, |input| self.render_here(input));
+            let text = self.render_here(&input, Strings::Guarded)?;
+            let marks = marks::find(&text, &input, |input| self.render_here(input, Strings::Guarded));
             Ok(Prompt { text, marks })
         })
     }
 
-    fn render_here(&self, input: &RenderInput<'_>) -> Result<String, TemplateError> {
+    fn render_here(&self, input: &RenderInput<'_>, strings: Strings) -> Result<String, TemplateError> {
         let n_bytes = input_bytes(input);
-        let mut environment = environment::python_like();
+        let mut environment = python_like(strings);
         environment.set_fuel(Some(fuel(n_bytes, input.messages.len())));
         let program = Program::compile(&self.source, &environment).map_err(|error| failure(&error))?;
         let text = program.run(&environment, value::context(input)).map_err(|error| failure(&error))?;
