@@ -9,8 +9,8 @@ use crate::{DType, TensorError};
 /// F16 and BF16 round to the nearest, ties to even. Q8_0 gives the same bytes as ggml.
 ///
 /// # Errors
-/// If `values` is not whole rows, a row is not whole blocks, there is no quantizer for `dtype`, or a block format cannot
-/// hold a value (it is not finite, or so large that the block's F16 scale would be infinite).
+/// If `values` is not whole rows, a row is not whole blocks, there is no quantizer for `dtype`, or a value does not fit: it
+/// is finite and would become infinite, or not finite and the target a block format.
 pub fn quantize(values: &[f32], cols: usize, dtype: DType) -> Result<Vec<u8>, TensorError> {
     if values.len().checked_rem(cols).unwrap_or(values.len()) != 0 {
         return Err(TensorError::RowCount { cols, found: values.len() });
@@ -20,11 +20,29 @@ pub fn quantize(values: &[f32], cols: usize, dtype: DType) -> Result<Vec<u8>, Te
     }
     match dtype {
         DType::F32 => Ok(values.iter().flat_map(|x| x.to_le_bytes()).collect()),
-        DType::F16 => Ok(values.iter().flat_map(|&x| f16::from_f32(x).to_le_bytes()).collect()),
-        DType::BF16 => Ok(values.iter().flat_map(|&x| bf16::from_f32(x).to_le_bytes()).collect()),
+        DType::F16 => halves(values, dtype, |x| f16::from_f32(x).to_bits(), |bits| f16::from_bits(bits).is_finite()),
+        DType::BF16 => halves(values, dtype, |x| bf16::from_f32(x).to_bits(), |bits| bf16::from_bits(bits).is_finite()),
         DType::Q8_0 => q8_0(values),
         _ => Err(TensorError::UnsupportedTarget { dtype }),
     }
+}
+
+/// Infinities and NaN stay what they are; a finite value that would become infinite is an error.
+fn halves(
+    values: &[f32],
+    dtype: DType,
+    encode: impl Fn(f32) -> u16,
+    is_finite: impl Fn(u16) -> bool,
+) -> Result<Vec<u8>, TensorError> {
+    let mut bytes = Vec::with_capacity(2 * values.len());
+    for (index, x) in values.iter().enumerate() {
+        let bits = encode(*x);
+        if x.is_finite() && !is_finite(bits) {
+            return Err(TensorError::Unrepresentable { dtype, index, value: x.to_string() });
+        }
+        bytes.extend(bits.to_le_bytes());
+    }
+    Ok(bytes)
 }
 
 /// `d = max|x| / 127`; `q = round(x / d)` with the F32 `d`, halves away from zero; then `d` is rounded to F16.
@@ -63,6 +81,16 @@ mod tests {
         assert_eq!(bits(f32::from_bits(0x3f80_8001), DType::BF16), 0x3f81);
         assert_eq!(bits(1.0 + 1.0 / 2048.0, DType::F16), 0x3c00);
         assert_eq!(bits(1.0 + 3.0 / 2048.0, DType::F16), 0x3c02);
+    }
+
+    #[test]
+    fn finite_values_do_not_become_infinite() {
+        let text = |x: f32, dtype| quantize(&[0.0, x], 2, dtype).unwrap_err().to_string();
+        assert_eq!(text(65520.0, DType::F16), "value 1: F16 cannot hold it or its block: 65520");
+        assert!(text(f32::MIN, DType::BF16).starts_with("value 1: BF16 cannot hold it"));
+        let largest = quantize(&[65519.0, f32::INFINITY, f32::NAN], 3, DType::F16).unwrap();
+        assert_eq!(largest[..4], [0xff, 0x7b, 0x00, 0x7c]);
+        assert_eq!(largest[5] & 0x7c, 0x7c);
     }
 
     #[test]
