@@ -83,6 +83,8 @@ impl Groups<'_> {
         unsafe { self.out.slice(t * rows + group * LANES, len) }
     }
 
+    /// Covers the groups with tiles that keep all their sums in registers: one register per sum for exact rows, two (an
+    /// integer and a float) for int8 rows. There are 32 registers on a wide set, and half of 16 elsewhere.
     #[inline(always)]
     fn panels<L: Lanes, P: Panel>(&self, l: L, panel: &P) {
         let mut group = self.groups.start;
@@ -92,12 +94,11 @@ impl Groups<'_> {
                 group += 8;
             }
         }
-        // Tiles of 4 x 4 need 20 registers of full width; with half the width and 16 registers, 2 x 2 is what fits.
-        while L::WIDE && group + 4 <= self.groups.end {
+        while L::WIDE && !P::INT8 && group + 4 <= self.groups.end {
             self.strip::<L, P, 4>(l, panel, group);
             group += 4;
         }
-        while group + 2 <= self.groups.end {
+        while (L::WIDE || !P::INT8) && group + 2 <= self.groups.end {
             self.strip::<L, P, 2>(l, panel, group);
             group += 2;
         }
@@ -111,9 +112,13 @@ impl Groups<'_> {
     #[inline(always)]
     fn strip<L: Lanes, P: Panel, const G: usize>(&self, l: L, panel: &P, group: usize) {
         let (n, mut t) = (self.x.n(), 0);
-        while L::WIDE && t + 4 <= n {
-            self.tile::<L, P, 4, G>(l, panel, t, group);
-            t += 4;
+        while L::WIDE && t + 6 <= n {
+            self.tile::<L, P, 6, G>(l, panel, t, group);
+            t += 6;
+        }
+        while L::WIDE && t + 3 <= n {
+            self.tile::<L, P, 3, G>(l, panel, t, group);
+            t += 3;
         }
         while t + 2 <= n {
             self.tile::<L, P, 2, G>(l, panel, t, group);

@@ -6,6 +6,9 @@ use crate::pack::{Line, Q8Bytes};
 
 /// Weights and input rows of one kind.
 pub(super) trait Panel {
+    /// Whether a sum is kept twice: an integer per block, a float over blocks.
+    const INT8: bool = false;
+
     /// The sums of input rows `t0..t0 + T` with groups `g0..g0 + G`. Columns are added in order, whatever `T` and `G`.
     fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T];
 }
@@ -92,6 +95,8 @@ pub(super) struct Q8Panel<'a> {
 }
 
 impl Panel for Q8Panel<'_> {
+    const INT8: bool = true;
+
     /// Per block of 32 columns: an exact integer sum, then one fused multiply-add with the product of both scales.
     #[inline(always)]
     fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
