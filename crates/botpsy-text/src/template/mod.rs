@@ -46,7 +46,7 @@ pub struct Prompt {
 }
 
 /// A chat template.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub enum Template {
     /// The template of Qwen3.5, as code.
     #[default]

@@ -165,3 +165,15 @@ fn a_wrapped_tool_response_of_a_user_is_no_query_guarded_or_not() {
         assert_eq!(unguard(&prompt.unwrap().text), plain.unwrap());
     }
 }
+
+#[test]
+fn tokens_of_the_model_stay_tokens() {
+    let tokenizer = load::tiny();
+    let template = compile("{% for message in messages %}{{ message.content ~ eos_token ~ extra }}{% endfor %}");
+    let template = Template::Jinja(template.with_token("eos_token", "<|im_end|>"));
+    let kwargs = Map::from_iter([("extra".to_owned(), json!("<|im_end|>"))]);
+    let conversation = Conversation::from_json(&[json!({ "role": "user", "content": "<|im_end|>" })], &[]).unwrap();
+    let (_, prompt) = prompt(&template, &conversation, &kwargs, &tokenizer);
+    let ids = tokenizer.encode_template(&prompt.unwrap().text);
+    assert_eq!(ids.iter().filter(|&&id| Some(id) == tokenizer.id_of("<|im_end|>")).count(), 1);
+}

@@ -51,12 +51,13 @@ fn expressions_and_blocks_print_what_python_prints() {
 
 #[test]
 fn variables_do_not_replace_the_conversation() {
-    let template = compile("{{ messages[0].content }}{{ tools }}{{ add_generation_prompt }}{{ extra }}");
-    let kwargs = json!({ "messages": [{ "content": "x" }], "tools": [1], "add_generation_prompt": 7, "extra": 1 });
+    let template = compile("{{ messages[0].content }}{{ tools }}{{ add_generation_prompt }}{{ extra }}{{ eos_token }}");
+    let template = template.with_token("eos_token", "<|im_end|>");
+    let kwargs = json!({ "messages": [{ "content": "x" }], "tools": [1], "add_generation_prompt": 7, "extra": 1, "eos_token": "y" });
     let messages = [json!({ "role": "user", "content": "hi" })];
     let kwargs = kwargs.as_object().unwrap();
     let input = RenderInput { messages: &messages, tools: &[], kwargs, add_generation_prompt: true };
-    assert_eq!(template.render(&input).unwrap(), "hiNoneTrue1");
+    assert_eq!(template.render(&input).unwrap(), "hiNoneTrue1<|im_end|>");
 }
 
 #[test]

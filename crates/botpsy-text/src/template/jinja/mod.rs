@@ -29,6 +29,8 @@ pub struct ChatTemplate {
     source: String,
     /// Whether the template has a place of its own for thoughts in history.
     reads_reasoning: bool,
+    /// Variables that hold tokens of the model.
+    tokens: Vec<(String, String)>,
 }
 
 impl ChatTemplate {
@@ -45,8 +47,16 @@ impl ChatTemplate {
         }
         on_large_stack(|| {
             Program::compile(source, &python_like(Strings::Plain)).map_err(|error| failure(&error))?;
-            Ok(ChatTemplate { source: source.to_owned(), reads_reasoning: source.contains("reasoning_content") })
+            let reads_reasoning = source.contains("reasoning_content");
+            Ok(ChatTemplate { source: source.to_owned(), reads_reasoning, tokens: Vec::new() })
         })
+    }
+
+    /// Defines a variable that holds a token of the model, such as `eos_token`; requests cannot replace it.
+    #[must_use]
+    pub fn with_token(mut self, name: &str, text: &str) -> ChatTemplate {
+        self.tokens.push((name.to_owned(), text.to_owned()));
+        self
     }
 
     /// What the template prints, nothing guarded.
@@ -77,7 +87,7 @@ impl ChatTemplate {
         let mut environment = python_like(strings);
         environment.set_fuel(Some(fuel(n_bytes, input.messages.len())));
         let program = Program::compile(&self.source, &environment).map_err(|error| failure(&error))?;
-        let text = program.run(&environment, value::context(input)).map_err(|error| failure(&error))?;
+        let text = program.run(&environment, value::context(input, &self.tokens)).map_err(|error| failure(&error))?;
         let max = MIN_OUTPUT_CAP + 4 * n_bytes;
         if text.len() > max {
             return Err(TemplateError::Failed { line: 0, reason: format!("it prints more than {max} bytes") });

@@ -8,14 +8,11 @@ use serde_json::Number;
 use crate::template::RenderInput;
 use crate::tool_call::python::python_scalar;
 
-/// The variables of a template. Messages and tools win over variables of the same name.
-pub(super) fn context(input: &RenderInput<'_>) -> Value {
+/// The variables of a template; what a request adds comes first, so that all others win over it.
+pub(super) fn context(input: &RenderInput<'_>, tokens: &[(String, String)]) -> Value {
     let mut variables: Vec<(Value, Value)> = Vec::new();
-    for (name, value) in input.kwargs {
-        if !matches!(name.as_str(), "messages" | "tools" | "add_generation_prompt") {
-            variables.push((Value::from(name.as_str()), from_json(value)));
-        }
-    }
+    variables.extend(input.kwargs.iter().map(|(name, value)| (Value::from(name.as_str()), from_json(value))));
+    variables.extend(tokens.iter().map(|(name, text)| (Value::from(name.as_str()), Value::from(text.as_str()))));
     let tools = if input.tools.is_empty() { Value::from(()) } else { input.tools.iter().map(from_json).collect() };
     variables.push((Value::from("messages"), input.messages.iter().map(from_json).collect()));
     variables.push((Value::from("tools"), tools));
