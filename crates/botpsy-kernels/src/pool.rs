@@ -106,8 +106,11 @@ impl ThreadPool {
         assert!(!shared.panicked.swap(false, Ordering::Relaxed), "a kernel panicked on a worker thread");
     }
 
-    /// Runs `f(i)` for each `i < n`; each thread takes one contiguous range.
+    /// Runs `f(i)` for each `i < n`; each thread takes one contiguous range. One piece runs here and wakes nobody.
     pub fn for_each(&self, n: usize, f: impl Fn(usize) + Sync) {
+        if n <= 1 {
+            return (0..n).for_each(f);
+        }
         let n_threads = self.n_threads();
         self.run(|part| part_of(n, part, n_threads).for_each(&f));
     }

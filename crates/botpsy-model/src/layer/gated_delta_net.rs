@@ -106,13 +106,14 @@ impl GatedDeltaNet {
             let core = lend(&mut s.core, heads.out_len(n));
             delta_rule(ctx, heads, &mut state.recurrent, inputs, core);
             let gated = &mut gated[start * values..span.rows.end * values];
-            ctx.pool.for_each_chunk(gated, heads.d_v, |i, out| {
-                let (t, head) = (i / heads.n_v, i % heads.n_v);
-                for (block, out) in out.chunks_mut(16).enumerate() {
-                    out.copy_from_slice(&core[heads.out_index(n, t, head, 16 * block)..][..out.len()]);
+            ctx.pool.for_each_chunk(gated, values, |t, row| {
+                let z = z[(start + t) * values..][..values].chunks_exact(heads.d_v);
+                for (head, (out, z)) in row.chunks_exact_mut(heads.d_v).zip(z).enumerate() {
+                    for (block, out) in out.chunks_mut(16).enumerate() {
+                        out.copy_from_slice(&core[heads.out_index(n, t, head, 16 * block)..][..out.len()]);
+                    }
+                    gated_norm(ctx, out, &self.norm, z, step.eps);
                 }
-                let z = &z[(start + t) * values + head * heads.d_v..][..heads.d_v];
-                gated_norm(ctx, out, &self.norm, z, step.eps);
             });
         }
         matmul(ctx, &self.out_proj, input_rows(step, &self.out_proj, gated, &mut s.quantized), out);
