@@ -114,18 +114,11 @@ pub enum FormatError {
 
 impl FormatError {
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io {
-            file: path.display().to_string(),
-            source,
-        }
+        Self::Io { file: path.display().to_string(), source }
     }
 
     pub(crate) fn malformed(file: &str, field: impl ToString, problem: impl ToString) -> Self {
-        Self::Malformed {
-            file: file.to_owned(),
-            field: field.to_string(),
-            problem: problem.to_string(),
-        }
+        Self::Malformed { file: file.to_owned(), field: field.to_string(), problem: problem.to_string() }
     }
 
     /// `Err` if `found` is above `limit`.
@@ -133,12 +126,7 @@ impl FormatError {
         if found <= limit {
             return Ok(());
         }
-        Err(Self::Limit {
-            file: file.to_owned(),
-            field: field.to_string(),
-            limit,
-            found,
-        })
+        Err(Self::Limit { file: file.to_owned(), field: field.to_string(), limit, found })
     }
 }
 

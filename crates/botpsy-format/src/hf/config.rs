@@ -44,26 +44,14 @@ impl HfConfig {
     /// If it cannot be read, is no JSON object, or a field has another type.
     pub fn open(path: &Path) -> Result<Self> {
         let (file, object) = read_object(path)?;
-        let outer = Fields {
-            file: &file,
-            prefix: "",
-            object: &object,
-        };
+        let outer = Fields { file: &file, prefix: "", object: &object };
         let inner = match outer.object("text_config")? {
-            Some(object) => Fields {
-                prefix: "text_config.",
-                object,
-                ..outer
-            },
+            Some(object) => Fields { prefix: "text_config.", object, ..outer },
             None => outer,
         };
         let rope_prefix = inner.path("rope_parameters.");
         let rope = match inner.object("rope_parameters")? {
-            Some(object) => Fields {
-                prefix: &rope_prefix,
-                object,
-                ..outer
-            },
+            Some(object) => Fields { prefix: &rope_prefix, object, ..outer },
             None => inner,
         };
         let layer_types = inner.list("layer_types")?.map(|list| {
@@ -93,12 +81,8 @@ impl HfConfig {
             layer_types: layer_types.transpose()?,
             rms_norm_eps: inner.number("rms_norm_eps")?,
             rope_theta: rope.number("rope_theta")?.or(inner.number("rope_theta")?),
-            partial_rotary_factor: rope
-                .number("partial_rotary_factor")?
-                .or(inner.number("partial_rotary_factor")?),
-            tie_word_embeddings: inner
-                .boolean("tie_word_embeddings")?
-                .or(outer.boolean("tie_word_embeddings")?),
+            partial_rotary_factor: rope.number("partial_rotary_factor")?.or(inner.number("partial_rotary_factor")?),
+            tie_word_embeddings: inner.boolean("tie_word_embeddings")?.or(outer.boolean("tie_word_embeddings")?),
             hidden_act: inner.text("hidden_act")?.map(str::to_owned),
             eos_token_id,
             pad_token_id: inner.integer32("pad_token_id")?,
@@ -128,11 +112,7 @@ impl GenerationConfig {
     /// As [`HfConfig::open`].
     pub fn open(path: &Path) -> Result<Self> {
         let (file, object) = read_object(path)?;
-        let fields = Fields {
-            file: &file,
-            prefix: "",
-            object: &object,
-        };
+        let fields = Fields { file: &file, prefix: "", object: &object };
         let number = |name: &str| Ok(fields.number(name)?.map(|x| x as f32));
         Ok(Self {
             do_sample: fields.boolean("do_sample")?,

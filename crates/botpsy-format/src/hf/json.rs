@@ -12,9 +12,7 @@ const MAX_FILE_BYTES: u64 = 128 << 20;
 /// Reads a JSON file whose outermost value is an object; also its name for errors.
 pub(crate) fn read_object(path: &Path) -> Result<(String, Map<String, Value>)> {
     let file = path.display().to_string();
-    let size = std::fs::metadata(path)
-        .map_err(|source| FormatError::io(path, source))?
-        .len();
+    let size = std::fs::metadata(path).map_err(|source| FormatError::io(path, source))?.len();
     FormatError::check_limit(&file, "file size", MAX_FILE_BYTES, size)?;
     let bytes = std::fs::read(path).map_err(|source| FormatError::io(path, source))?;
     match serde_json::from_slice(&bytes) {
@@ -106,10 +104,5 @@ pub(crate) fn wrong_type(file: &str, key: &str, expected: &'static str, found: &
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     };
-    FormatError::WrongType {
-        file: file.to_owned(),
-        key: key.to_owned(),
-        expected,
-        found,
-    }
+    FormatError::WrongType { file: file.to_owned(), key: key.to_owned(), expected, found }
 }

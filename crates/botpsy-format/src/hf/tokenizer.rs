@@ -45,16 +45,8 @@ impl TokenizerFile {
     /// If it cannot be read, is no byte-pair model, or a field has another type.
     pub fn open(path: &Path) -> Result<Self> {
         let (file, object) = read_object(path)?;
-        let fields = Fields {
-            file: &file,
-            prefix: "",
-            object: &object,
-        };
-        let model = Fields {
-            prefix: "model.",
-            object: required(fields, "model")?,
-            ..fields
-        };
+        let fields = Fields { file: &file, prefix: "", object: &object };
+        let model = Fields { prefix: "model.", object: required(fields, "model")?, ..fields };
         if let Some(kind) = model.text("type")?.filter(|kind| *kind != "BPE") {
             return Err(FormatError::malformed(
                 &file,
@@ -64,9 +56,7 @@ impl TokenizerFile {
         }
         let mut entries = Vec::new();
         for (token, id) in required(model, "vocab")? {
-            let id = id
-                .as_u64()
-                .ok_or_else(|| wrong_type(&file, &format!("model.vocab.{token}"), "a token id", id))?;
+            let id = id.as_u64().ok_or_else(|| wrong_type(&file, &format!("model.vocab.{token}"), "a token id", id))?;
             entries.push((id, token.clone(), TokenizerEntry::Normal));
         }
         for (i, added) in fields.list("added_tokens")?.into_iter().flatten().enumerate() {
@@ -75,17 +65,9 @@ impl TokenizerFile {
         let (tokens, kinds) = by_id(&file, entries)?;
         let merges = model.list("merges")?.into_iter().flatten().enumerate();
         let merges = merges.map(|(i, pair)| merge(&file, i, pair)).collect::<Result<_>>()?;
-        let normalizer = fields
-            .object("normalizer")?
-            .and_then(|object| Some(object.get("type")?.as_str()?.to_owned()));
+        let normalizer = fields.object("normalizer")?.and_then(|object| Some(object.get("type")?.as_str()?.to_owned()));
         let pattern = fields.object("pre_tokenizer")?.and_then(pattern);
-        Ok(Self {
-            tokens,
-            kinds,
-            merges,
-            pattern,
-            normalizer,
-        })
+        Ok(Self { tokens, kinds, merges, pattern, normalizer })
     }
 }
 
@@ -99,26 +81,12 @@ fn required<'a>(fields: Fields<'a>, name: &str) -> Result<&'a Map<String, Value>
 
 fn added_token(file: &str, i: usize, value: &Value) -> Result<(u64, String, TokenizerEntry)> {
     let prefix = format!("added_tokens.{i}.");
-    let object = value
-        .as_object()
-        .ok_or_else(|| wrong_type(file, prefix.trim_end_matches('.'), "an object", value))?;
-    let fields = Fields {
-        file,
-        prefix: &prefix,
-        object,
-    };
-    let missing = |name, expected| FormatError::MissingKey {
-        file: file.to_owned(),
-        key: fields.path(name),
-        expected,
-    };
+    let object = value.as_object().ok_or_else(|| wrong_type(file, prefix.trim_end_matches('.'), "an object", value))?;
+    let fields = Fields { file, prefix: &prefix, object };
+    let missing = |name, expected| FormatError::MissingKey { file: file.to_owned(), key: fields.path(name), expected };
     let id = fields.integer("id")?.ok_or_else(|| missing("id", "a whole number"))?;
     let content = fields.text("content")?.ok_or_else(|| missing("content", "a string"))?;
-    let kind = if fields.boolean("special")? == Some(true) {
-        TokenizerEntry::Special
-    } else {
-        TokenizerEntry::Added
-    };
+    let kind = if fields.boolean("special")? == Some(true) { TokenizerEntry::Special } else { TokenizerEntry::Added };
     Ok((id, content.to_owned(), kind))
 }
 
@@ -127,12 +95,7 @@ fn by_id(file: &str, entries: Vec<(u64, String, TokenizerEntry)>) -> Result<(Vec
     let n = entries.iter().map(|(id, ..)| id.saturating_add(1)).max().unwrap_or(0);
     FormatError::check_limit(file, "token id", MAX_TOKENS, n)?;
     // Ids may have holes, but not so many that a small file asks for much memory.
-    FormatError::check_limit(
-        file,
-        "token id, given the number of tokens",
-        4 * entries.len() as u64 + 4096,
-        n,
-    )?;
+    FormatError::check_limit(file, "token id, given the number of tokens", 4 * entries.len() as u64 + 4096, n)?;
     let mut tokens = vec![String::new(); n as usize];
     let mut kinds = vec![TokenizerEntry::Unused; n as usize];
     for (id, token, kind) in entries {
@@ -160,11 +123,9 @@ fn merge(file: &str, i: usize, value: &Value) -> Result<String> {
     let field = || format!("model.merges.{i}");
     match value {
         Value::String(line) => Ok(line.clone()),
-        Value::Array(pair) if pair.len() == 2 => Ok(format!(
-            "{} {}",
-            text(file, &field(), &pair[0])?,
-            text(file, &field(), &pair[1])?
-        )),
+        Value::Array(pair) if pair.len() == 2 => {
+            Ok(format!("{} {}", text(file, &field(), &pair[0])?, text(file, &field(), &pair[1])?))
+        }
         other => Err(wrong_type(file, &field(), "a string or a pair of strings", other)),
     }
 }
@@ -194,15 +155,9 @@ impl TokenizerConfig {
     /// If it cannot be read, is no JSON object, or a field has another type.
     pub fn open(path: &Path) -> Result<Self> {
         let (file, object) = read_object(path)?;
-        let fields = Fields {
-            file: &file,
-            prefix: "",
-            object: &object,
-        };
+        let fields = Fields { file: &file, prefix: "", object: &object };
         let named = |list: &Vec<Value>| {
-            let default = list
-                .iter()
-                .find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))?;
+            let default = list.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))?;
             default.get("template")?.as_str().map(str::to_owned)
         };
         let chat_template = match fields.value("chat_template") {
@@ -213,9 +168,6 @@ impl TokenizerConfig {
             Some(Value::Object(token)) => token.get("content").and_then(Value::as_str).map(str::to_owned),
             _ => fields.text("eos_token")?.map(str::to_owned),
         };
-        Ok(Self {
-            chat_template,
-            eos_token,
-        })
+        Ok(Self { chat_template, eos_token })
     }
 }

@@ -111,13 +111,9 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Header> {
     let (length, rest) = bytes.split_first_chunk().ok_or_else(|| truncated(8, "header length"))?;
     let length = u64::from_le_bytes(*length);
     FormatError::check_limit(file, "header length", MAX_HEADER_BYTES, length)?;
-    let json = rest
-        .get(..length as usize)
-        .ok_or_else(|| truncated(8 + length, "header"))?;
-    let raw: Raw = serde_json::from_slice(json).map_err(|source| FormatError::Json {
-        file: file.to_owned(),
-        source,
-    })?;
+    let json = rest.get(..length as usize).ok_or_else(|| truncated(8 + length, "header"))?;
+    let raw: Raw =
+        serde_json::from_slice(json).map_err(|source| FormatError::Json { file: file.to_owned(), source })?;
     FormatError::check_limit(file, "tensors", MAX_TENSORS, raw.0.len() as u64)?;
     let (mut metadata, mut entries) = (None, Vec::new());
     for (name, entry) in raw.0 {
@@ -135,19 +131,13 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<Header> {
         let start = 8 + json.len();
         entry.range = start + entry.range.start..start + entry.range.end;
     }
-    Ok(Header {
-        metadata: metadata.unwrap_or_default(),
-        entries,
-    })
+    Ok(Header { metadata: metadata.unwrap_or_default(), entries })
 }
 
 /// Checks one tensor on its own; its range counts from the start of the data.
 fn entry_of(file: &str, name: String, raw: &RawTensor, data_len: usize) -> Result<Entry> {
     let wrong = |problem: String| FormatError::malformed(file, format!("tensor {name}"), problem);
-    let dtype = DTYPES
-        .iter()
-        .find(|(known, _)| *known == raw.dtype)
-        .map(|(_, dtype)| *dtype);
+    let dtype = DTYPES.iter().find(|(known, _)| *known == raw.dtype).map(|(_, dtype)| *dtype);
     let dtype = dtype.ok_or_else(|| FormatError::UnsupportedDType {
         file: file.to_owned(),
         tensor: name.clone(),
@@ -158,39 +148,22 @@ fn entry_of(file: &str, name: String, raw: &RawTensor, data_len: usize) -> Resul
     let n_values = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
     let size = n_values.and_then(|n| n.checked_mul(dtype.block_bytes()));
     let [from, to] = raw.data_offsets;
-    let range = usize::try_from(from)
-        .ok()
-        .zip(usize::try_from(to).ok())
-        .filter(|(from, to)| from <= to && *to <= data_len);
+    let range =
+        usize::try_from(from).ok().zip(usize::try_from(to).ok()).filter(|(from, to)| from <= to && *to <= data_len);
     let Some((from, to)) = range else {
-        return Err(wrong(format!(
-            "data_offsets {from}..{to} do not lie in the {data_len} bytes of data"
-        )));
+        return Err(wrong(format!("data_offsets {from}..{to} do not lie in the {data_len} bytes of data")));
     };
     if size != Some(to - from) {
-        return Err(wrong(format!(
-            "shape {shape:?} of {} does not take {} bytes",
-            raw.dtype,
-            to - from
-        )));
+        return Err(wrong(format!("shape {shape:?} of {} does not take {} bytes", raw.dtype, to - from)));
     }
-    Ok(Entry {
-        name,
-        dtype,
-        shape,
-        range: from..to,
-    })
+    Ok(Entry { name, dtype, shape, range: from..to })
 }
 
 fn check_names(file: &str, entries: &[Entry]) -> Result<()> {
     let mut names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(FormatError::malformed(
-            file,
-            format!("tensor {}", pair[0]),
-            "stands twice",
-        )),
+        Some(pair) => Err(FormatError::malformed(file, format!("tensor {}", pair[0]), "stands twice")),
         None => Ok(()),
     }
 }
@@ -208,11 +181,7 @@ fn check_layout(file: &str, entries: &[Entry], data_len: usize) -> Result<()> {
         end = entry.range.end;
     }
     if end != data_len {
-        return Err(FormatError::malformed(
-            file,
-            "data",
-            format!("{data_len} bytes, the tensors take {end}"),
-        ));
+        return Err(FormatError::malformed(file, "data", format!("{data_len} bytes, the tensors take {end}")));
     }
     Ok(())
 }

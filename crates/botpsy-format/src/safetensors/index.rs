@@ -16,11 +16,7 @@ pub(super) struct WeightMap {
 pub(super) fn read(path: &Path) -> Result<WeightMap> {
     let (file, json) = read_object(path)?;
     let Some(Value::Object(map)) = json.get("weight_map") else {
-        return Err(FormatError::malformed(
-            &file,
-            "weight_map",
-            "expected an object of file names",
-        ));
+        return Err(FormatError::malformed(&file, "weight_map", "expected an object of file names"));
     };
     let mut entries = Vec::new();
     for (name, shard) in map {
@@ -29,11 +25,7 @@ pub(super) fn read(path: &Path) -> Result<WeightMap> {
         // Only plain names: a path could lead out of the folder.
         let plain = !shard.is_empty() && shard != ".." && shard != "." && !shard.contains(['/', '\\', '\0', ':']);
         if !plain {
-            return Err(FormatError::malformed(
-                &file,
-                field,
-                format!("`{shard}` is no plain file name"),
-            ));
+            return Err(FormatError::malformed(&file, field, format!("`{shard}` is no plain file name")));
         }
         entries.push((name.clone(), shard.to_owned()));
     }
@@ -54,11 +46,7 @@ impl WeightMap {
         match self.entries.iter().find(|(name, _)| !is_there(name)) {
             Some((name, shard)) => {
                 let problem = format!("is not in {shard}");
-                Err(FormatError::malformed(
-                    &self.file,
-                    format!("weight_map.{name}"),
-                    problem,
-                ))
+                Err(FormatError::malformed(&self.file, format!("weight_map.{name}"), problem))
             }
             None => Ok(()),
         }

@@ -106,13 +106,7 @@ impl SafeTensors {
     }
 
     fn empty(file: String) -> Self {
-        Self {
-            file,
-            shards: Vec::new(),
-            metadata: Vec::new(),
-            tensors: Vec::new(),
-            index: HashMap::new(),
-        }
+        Self { file, shards: Vec::new(), metadata: Vec::new(), tensors: Vec::new(), index: HashMap::new() }
     }
 
     fn add(&mut self, bytes: FileBytes, label: &str) -> Result<()> {
@@ -121,25 +115,10 @@ impl SafeTensors {
         for entry in header.entries {
             let at = self.tensors.len();
             if self.index.insert(entry.name.clone(), at).is_some() {
-                return Err(FormatError::malformed(
-                    label,
-                    format!("tensor {}", entry.name),
-                    "stands in two shards",
-                ));
+                return Err(FormatError::malformed(label, format!("tensor {}", entry.name), "stands in two shards"));
             }
-            let header::Entry {
-                name,
-                dtype,
-                shape,
-                range,
-            } = entry;
-            self.tensors.push(SafeTensor {
-                name,
-                dtype,
-                shape,
-                shard,
-                range,
-            });
+            let header::Entry { name, dtype, shape, range } = entry;
+            self.tensors.push(SafeTensor { name, dtype, shape, shard, range });
         }
         self.metadata.extend(header.metadata);
         self.shards.push(bytes);
@@ -171,10 +150,7 @@ impl SafeTensors {
     /// # Errors
     /// If there is none.
     pub fn tensor(&self, name: &str) -> Result<TensorView<'_>> {
-        let missing = || FormatError::MissingTensor {
-            file: self.file.clone(),
-            name: name.to_owned(),
-        };
+        let missing = || FormatError::MissingTensor { file: self.file.clone(), name: name.to_owned() };
         let tensor = self.find(name).ok_or_else(missing)?;
         let bytes = &self.shards[tensor.shard].as_bytes()[tensor.range.clone()];
         TensorView::new(tensor.dtype, tensor.shape.clone(), bytes).map_err(|source| FormatError::Tensor {
@@ -194,13 +170,7 @@ impl SafeTensors {
 
 impl fmt::Debug for SafeTensors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "SafeTensors({}, {} shards, {} tensors)",
-            self.file,
-            self.shards.len(),
-            self.tensors.len()
-        )
+        write!(f, "SafeTensors({}, {} shards, {} tensors)", self.file, self.shards.len(), self.tensors.len())
     }
 }
 

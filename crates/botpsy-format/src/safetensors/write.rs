@@ -34,9 +34,7 @@ pub fn write_file(path: &Path, tensors: &[NewTensor<'_>], metadata: &[(String, S
         for tensor in tensors {
             out.write_all(tensor.view.bytes())?;
         }
-        out.into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?
-            .sync_all()?;
+        out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
         std::fs::rename(&part, path)
     };
     write().map_err(|source| {
@@ -49,9 +47,7 @@ pub fn write_file(path: &Path, tensors: &[NewTensor<'_>], metadata: &[(String, S
 fn header(file: &str, tensors: &[NewTensor<'_>], metadata: &[(String, String)]) -> Result<Vec<u8>> {
     let mut json = Map::new();
     if !metadata.is_empty() {
-        let strings = metadata
-            .iter()
-            .map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        let strings = metadata.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
         json.insert("__metadata__".into(), Value::Object(strings.collect()));
     }
     let mut offset = 0;
@@ -104,11 +100,7 @@ pub fn write_sharded(
     for (i, shard) in shards.iter().enumerate() {
         let name = format!("model-{:05}-of-{:05}.safetensors", i + 1, shards.len());
         write_file(&folder.join(&name), shard, metadata)?;
-        weight_map.extend(
-            shard
-                .iter()
-                .map(|tensor| (tensor.name.clone(), Value::from(name.as_str()))),
-        );
+        weight_map.extend(shard.iter().map(|tensor| (tensor.name.clone(), Value::from(name.as_str()))));
     }
     let index = json!({"metadata": {"total_size": total}, "weight_map": weight_map});
     let path = folder.join(INDEX);
