@@ -52,6 +52,8 @@ pub struct Config {
 /// No dimension of a model is larger: a bound for hostile files.
 const MAX_DIM: usize = 1 << 20;
 const MAX_LAYERS: usize = 1024;
+/// Values of one layer's recurrent state: sixteen times what the largest model of the family has.
+const MAX_STATE: usize = 1 << 24;
 
 impl Config {
     /// Channels of the convolution: queries, keys and values of a linear-attention layer.
@@ -211,7 +213,9 @@ impl Config {
                 return Err(problem(file, field, format!("is larger than {MAX_DIM}")));
             }
         }
+        let state = n_v.checked_mul(d_v).and_then(|values| values.checked_mul(d_k)).unwrap_or(usize::MAX);
         let checks = [
+            (state <= MAX_STATE, "recurrent state", format!("of {state} values per layer is larger than {MAX_STATE}")),
             (
                 self.n_heads.is_multiple_of(self.n_kv_heads),
                 "attention heads",
