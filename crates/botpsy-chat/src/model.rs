@@ -60,6 +60,16 @@ pub struct LoadOptions {
     pub overrides: Overrides,
 }
 
+impl LoadOptions {
+    /// The instruction set and the threads to compute with.
+    ///
+    /// # Errors
+    /// If `BOTPSY_ISA` names an instruction set that is unknown or not there.
+    pub fn compute_context(&self) -> Result<Context, ChatError> {
+        Ok(Context { isa: Isa::from_env()?, pool: ThreadPool::new(threads(self.threads)) })
+    }
+}
+
 /// A model that answers conversations.
 #[derive(Debug)]
 pub struct ChatModel {
@@ -90,7 +100,7 @@ impl ChatModel {
     /// # Errors
     /// If anything in it is wrong; the message names the file and the field.
     pub fn load(source: &ModelSource, options: &LoadOptions) -> Result<ChatModel, ChatError> {
-        let ctx = Context { isa: Isa::from_env()?, pool: ThreadPool::new(threads(options.threads)) };
+        let ctx = options.compute_context()?;
         let checkpoint = source.open()?;
         let config = checkpoint.config()?;
         let vocabulary = Vocabulary::read(&checkpoint)?;
