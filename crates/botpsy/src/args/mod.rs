@@ -1,0 +1,54 @@
+//! Flags as they are written. What they mean is decided by the commands and by `model_flags`.
+
+mod model;
+mod run;
+mod text;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use model::{Act, Kv, ModelArgs, Order, SamplingArgs};
+pub(crate) use run::{
+    AskArgs, ChatArgs, CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs,
+};
+pub(crate) use text::{DetokenizeArgs, ParseArgs, RenderArgs, StopArg, TokenizeArgs};
+
+const AFTER_HELP: &str = "\
+Results go to standard output, everything else to standard error.
+Exit codes: 0 done, 1 the run failed, 2 bad usage or bad input, 130 interrupted.
+Environment: BOTPSY_ISA=scalar|portable|avx2|avx512 forces an instruction set, BOTPSY_THREADS the number of threads,
+BOTPSY_HOME the data folder, NO_COLOR switches off dimming.";
+
+/// A private assistant in one program: it runs models of the Qwen3.5 family and reads their tool calls.
+#[derive(Debug, Parser)]
+#[command(name = "botpsy", version, after_help = AFTER_HELP, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Asks once: prints the answer and the tool calls.
+    Ask(AskArgs),
+    /// Talks, turn by turn.
+    Chat(ChatArgs),
+    /// Continues token ids or plain text, without a chat template.
+    Generate(GenerateArgs),
+    /// Computes the logits of every given token.
+    Logits(LogitsArgs),
+    /// Turns text into token ids.
+    Tokenize(TokenizeArgs),
+    /// Turns token ids into text.
+    Detokenize(DetokenizeArgs),
+    /// Renders messages and tools through a chat template.
+    Render(RenderArgs),
+    /// Takes a model's raw text apart: reasoning, content, tool calls.
+    Parse(ParseArgs),
+    /// Shows what a model file holds.
+    Inspect(InspectArgs),
+    /// Converts a safetensors folder to one GGUF file.
+    Convert(ConvertArgs),
+    /// Prints a completion script for a shell.
+    Completions(CompletionsArgs),
+}

@@ -1,0 +1,160 @@
+//! Flags of the commands that open a model.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{ModelArgs, SamplingArgs};
+
+const ASK_HELP: &str = "\
+In this version nothing is executed: the tool calls are shown, not made.
+
+Standard input, when it is not a terminal, and each --file are text by somebody else. The model is shown them as results of
+a tool that reads text; they are never the request.
+
+With --json the result is one object:
+  {\"reasoning_content\", \"content\", \"tool_calls\": [{\"name\", \"arguments\"}], \"decisions\": [], \"effects\": [], \"timings\": {..}}";
+
+/// Asks once: prints the answer and the tool calls.
+#[derive(Debug, Args)]
+#[command(after_help = ASK_HELP)]
+pub(crate) struct AskArgs {
+    /// What is asked for; several words are joined
+    #[arg(value_name = "REQUEST")]
+    pub(crate) request: Vec<String>,
+    /// The tools on offer: a file with a JSON array of OpenAI tool objects [default: eight everyday tools]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
+    /// A text by somebody else for the model to read; may be given several times
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No remarks, no timings: only the answer
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) thinking: ThinkingArgs,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+/// Talks, turn by turn. In this version nothing is executed: tool calls are shown, not made.
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// The tools on offer: a file with a JSON array of OpenAI tool objects [default: eight everyday tools]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
+    /// What the model is told about itself and its task
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// No remarks, no timings: only the answers
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) thinking: ThinkingArgs,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+/// Whether and how long a model thinks before it answers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Thinking")]
+pub(crate) struct ThinkingArgs {
+    /// Think before answering [default]
+    #[arg(long, overrides_with = "no_thinking")]
+    pub(crate) thinking: bool,
+    /// Answer at once
+    #[arg(long, overrides_with = "thinking")]
+    pub(crate) no_thinking: bool,
+    /// Tokens of thought after which it is closed [default: max-tokens less 1024, or half of it]
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) thinking_budget: Option<u32>,
+}
+
+/// Reads a JSON array of token ids (or text, with --text) from standard input and continues it, until the model ends it or
+/// a limit is reached.
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    /// Standard input holds text
+    #[arg(long)]
+    pub(crate) text: bool,
+    /// Print {"ids", "text", "finish_reason", "prefill_tps", "decode_tps", "ttft_ms"}; the token that ends the answer is not
+    /// among the ids
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+}
+
+/// Reads a JSON array of token ids from standard input and writes the tensor `logits`, F32 [ids, vocabulary].
+#[derive(Debug, Args)]
+pub(crate) struct LogitsArgs {
+    /// Where to write, as safetensors
+    #[arg(short, long, value_name = "FILE.safetensors")]
+    pub(crate) out: PathBuf,
+    /// Compute in pieces of these lengths, the last one repeated; the result is the same
+    #[arg(long, value_name = "N,N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pieces: Vec<u32>,
+    /// Also write the state after the last id: layer<i>.recurrent and layer<i>.conv, in Hugging Face head order
+    #[arg(long)]
+    pub(crate) states: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+/// Shows what a model file holds, without loading it.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// A GGUF file, a safetensors file or folder, or `embedded`
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Print {"format", "architecture", "n_params", "file_bytes", "metadata", "tensors", "memory"}; memory is null when it is
+    /// no model that this program runs
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Converts a safetensors folder to one GGUF file, with its tokenizer, chat template and sampling defaults.
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// A folder with safetensors, config.json and tokenizer.json
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    /// Where to write
+    #[arg(short, long, value_name = "FILE.gguf")]
+    pub(crate) out: PathBuf,
+    /// The type of the matrices
+    #[arg(long = "type", value_enum, value_name = "TYPE", default_value_t = FileType::Q8_0)]
+    pub(crate) file_type: FileType,
+    /// Set a text in the file's metadata; may be given several times
+    #[arg(long = "meta", value_name = "KEY=TEXT")]
+    pub(crate) meta: Vec<String>,
+}
+
+/// The type of the matrices in a converted file.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are the types")]
+pub(crate) enum FileType {
+    F32,
+    Bf16,
+    F16,
+    #[value(name = "q8_0")]
+    Q8_0,
+}
+
+/// Prints a completion script for a shell on standard output.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}

@@ -1,0 +1,35 @@
+//! One file per command.
+
+mod ask;
+mod chat;
+mod completions;
+mod convert;
+mod detokenize;
+mod generate;
+mod inspect;
+mod logits;
+mod parse;
+mod render;
+mod tokenize;
+mod welcome;
+
+use crate::args::{Cli, Command};
+use crate::failure::Exit;
+
+/// Runs what the command line asks for.
+pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
+    match cli.command {
+        None => welcome::run(),
+        Some(Command::Ask(args)) => ask::run(&args),
+        Some(Command::Chat(args)) => chat::run(&args),
+        Some(Command::Generate(args)) => generate::run(&args),
+        Some(Command::Logits(args)) => logits::run(&args),
+        Some(Command::Tokenize(args)) => tokenize::run(&args),
+        Some(Command::Detokenize(args)) => detokenize::run(&args),
+        Some(Command::Render(args)) => render::run(&args),
+        Some(Command::Parse(args)) => parse::run(&args),
+        Some(Command::Inspect(args)) => inspect::run(&args),
+        Some(Command::Convert(args)) => convert::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args),
+    }
+}
