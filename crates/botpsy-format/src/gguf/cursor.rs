@@ -56,4 +56,13 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.take(len, field)?)
             .map_err(|error| FormatError::malformed(self.file, field, format_args!("not UTF-8: {error}")))
     }
+
+    /// A string that names something: no control characters, which would act on the terminal that shows an error.
+    pub(super) fn name(&mut self, limit: u64, field: &dyn Display) -> Result<&'a str> {
+        let name = self.string(limit, field)?;
+        match name.chars().find(|ch| ch.is_control()) {
+            Some(ch) => Err(FormatError::malformed(self.file, field, format_args!("control character {ch:?}"))),
+            None => Ok(name),
+        }
+    }
 }

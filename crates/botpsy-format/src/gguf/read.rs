@@ -35,7 +35,7 @@ pub(super) fn header(file: &str, bytes: &[u8], file_len: u64) -> Result<Header> 
 
     let mut metadata = Metadata::new(file);
     for i in 0..n_keys {
-        let key = cursor.string(limit::KEY_BYTES, &format_args!("metadata key {i}"))?;
+        let key = cursor.name(limit::KEY_BYTES, &format_args!("metadata key {i}"))?;
         let field = format_args!("metadata {key}");
         let kind = cursor.u32(&field)?;
         metadata.insert(key.to_owned(), value(cursor, kind, &field)?)?;
@@ -203,7 +203,7 @@ fn tensors(cursor: &mut Cursor<'_>, n_tensors: u64, alignment: usize, file_len: 
 
 fn info(cursor: &mut Cursor<'_>, i: u64) -> Result<Info> {
     let file = cursor.file;
-    let name = cursor.string(limit::NAME_BYTES, &format_args!("tensor name {i}"))?.to_owned();
+    let name = cursor.name(limit::NAME_BYTES, &format_args!("tensor name {i}"))?.to_owned();
     let field = &format_args!("tensor {name}");
     let n_dims = cursor.u32(field)?;
     FormatError::check_limit(file, format_args!("{field}: dimensions"), limit::DIMS, n_dims.into())?;
@@ -229,13 +229,15 @@ fn info(cursor: &mut Cursor<'_>, i: u64) -> Result<Info> {
 
 /// Bytes of a tensor.
 pub(super) fn size(file: &str, field: &dyn Display, dtype: DType, shape: &[usize]) -> Result<u64> {
-    let (cols, outer) = shape.split_last().map_or((1, shape), |(&cols, outer)| (cols, outer));
-    let row_bytes = dtype.row_bytes(cols).ok_or_else(|| {
-        let block = dtype.block_len();
-        FormatError::malformed(file, field, format_args!("rows of {cols} values in {dtype}, whose blocks hold {block}"))
-    })?;
-    let bytes = outer.iter().try_fold(row_bytes, |bytes, &dim| bytes.checked_mul(dim));
-    bytes
+    let cols = shape.last().copied().unwrap_or(1);
+    let block = dtype.block_len();
+    if !cols.is_multiple_of(block) {
+        let problem = format_args!("rows of {cols} values in {dtype}, whose blocks hold {block}");
+        return Err(FormatError::malformed(file, field, problem));
+    }
+    let n_values = shape.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim));
+    n_values
+        .and_then(|n| (n / block).checked_mul(dtype.block_bytes()))
         .map(|bytes| bytes as u64)
         .ok_or_else(|| FormatError::malformed(file, field, format_args!("size of {shape:?} overflows")))
 }

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
+mod hostile;
+mod mutate;
+mod peak;
 mod write;
 
 use std::path::{Path, PathBuf};

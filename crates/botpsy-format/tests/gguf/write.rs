@@ -11,7 +11,8 @@ use proptest::prelude::*;
 
 use crate::fixture;
 
-fn rewritten(gguf: &Gguf) -> Vec<u8> {
+/// The file that holds what `gguf` holds.
+pub fn rewritten(gguf: &Gguf) -> Vec<u8> {
     let mut writer = GgufWriter::new("copy.gguf");
     for (key, value) in gguf.metadata().iter() {
         writer.insert(key, value.clone()).unwrap();
