@@ -1,10 +1,11 @@
 //! The model against the fixtures of the reference implementation, and against itself.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod convert;
 mod equalities;
 mod fixture;
 mod logits;
+mod malformed;
 mod plain;
 mod states;
