@@ -5,6 +5,7 @@
 mod hostile;
 mod mutate;
 mod peak;
+mod vocabulary;
 mod write;
 
 use std::path::{Path, PathBuf};
