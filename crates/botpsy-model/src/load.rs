@@ -45,13 +45,13 @@ impl Model {
         let config = checkpoint.config()?;
         let loader = Loader { ctx, checkpoint, config: &config };
         let (vocab, hidden) = (config.vocab_size, config.hidden_size);
-        checkpoint.tensor(Weight::EmbedTokens, &[vocab, hidden])?;
-        let layers = (0..config.layer_kinds.len()).map(|i| loader.layer(i)).collect::<Result<_, _>>()?;
+        // The largest matrix first: while one is packed, its pages of the file are in memory as well.
         let embed_tokens = loader.matrix(Weight::EmbedTokens, vocab, hidden)?;
         let lm_head = match config.tie_word_embeddings {
             true => None,
             false => Some(loader.matrix(Weight::LmHead, vocab, hidden)?),
         };
+        let layers = (0..config.layer_kinds.len()).map(|i| loader.layer(i)).collect::<Result<_, _>>()?;
         let rotary_dim = config.rotary_dim;
         let inv_freq = |i: usize| config.rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64) as f32;
         Ok(Model {
