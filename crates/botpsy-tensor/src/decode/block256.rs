@@ -98,16 +98,25 @@ fn scales_and_mins<const N: usize>(block: &[u8; N]) -> ([f32; 8], [f32; 8]) {
 /// high byte `l`.
 pub(super) fn q6_k(block: &[u8; 210], out: &mut [f32; 256]) {
     let d = half_at(&block[208..]);
-    for (i, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-        let (half, quarter) = (i / 8, i / 2 % 4);
-        let low = &block[64 * half + 32 * (quarter % 2) + 16 * (i % 2)..];
-        let high = &block[128 + 32 * half + 16 * (i % 2)..];
-        let (low_shift, high_shift) = (4 * (quarter / 2), 2 * quarter);
-        let scale = d * f32::from(block[192 + i] as i8);
-        for ((out, &low), &high) in out.iter_mut().zip(low).zip(high) {
-            let q = (low >> low_shift & 15) | (high >> high_shift & 3) << 4;
-            *out = scale * (f32::from(q) - 32.0);
+    let low = block[..128].as_chunks::<16>().0;
+    let high = block[128..192].as_chunks::<16>().0;
+    // Sixteen values at a time, and the shifts written out: a shift that varies would not vectorize.
+    for (half, out) in out.as_chunks_mut::<128>().0.iter_mut().enumerate() {
+        let out = out.as_chunks_mut::<16>().0;
+        for i in 0..2 {
+            let scale = |quarter: usize| d * f32::from(block[192 + 8 * half + 2 * quarter + i] as i8);
+            let (near, far, high) = (&low[4 * half + i], &low[4 * half + 2 + i], &high[2 * half + i]);
+            six_bits(&mut out[i], scale(0), |l| near[l] & 15 | (high[l] & 3) << 4);
+            six_bits(&mut out[2 + i], scale(1), |l| far[l] & 15 | (high[l] >> 2 & 3) << 4);
+            six_bits(&mut out[4 + i], scale(2), |l| near[l] >> 4 | (high[l] >> 4 & 3) << 4);
+            six_bits(&mut out[6 + i], scale(3), |l| far[l] >> 4 | (high[l] >> 6) << 4);
         }
+    }
+}
+
+fn six_bits(out: &mut [f32; 16], scale: f32, q: impl Fn(usize) -> u8) {
+    for (l, out) in out.iter_mut().enumerate() {
+        *out = scale * (f32::from(q(l)) - 32.0);
     }
 }
 

@@ -28,29 +28,26 @@ pub(super) fn q4_1(block: &[u8; 20], out: &mut [f32; 32]) {
 /// `x = d · (q − 16)`, with a fifth bit per value.
 pub(super) fn q5_0(block: &[u8; 22], out: &mut [f32; 32]) {
     let d = half_at(block);
-    let quants = five_bits(&block[2..6], &block[6..]);
-    for (out, q) in out.iter_mut().zip(quants) {
-        *out = d * (f32::from(q) - 16.0);
-    }
+    let high_bits = u32::from_le_bytes([block[2], block[3], block[4], block[5]]);
+    five_bits(high_bits, &block[6..], out, |q| d * (q - 16.0));
 }
 
 /// `x = d · q + m`, with a fifth bit per value.
 pub(super) fn q5_1(block: &[u8; 24], out: &mut [f32; 32]) {
     let (d, m) = (half_at(block), half_at(&block[2..]));
-    let quants = five_bits(&block[4..8], &block[8..]);
-    for (out, q) in out.iter_mut().zip(quants) {
-        *out = d * f32::from(q) + m;
-    }
+    let high_bits = u32::from_le_bytes([block[4], block[5], block[6], block[7]]);
+    five_bits(high_bits, &block[8..], out, |q| d * q + m);
 }
 
-fn five_bits(high_bits: &[u8], nibbles: &[u8]) -> [u8; 32] {
-    let high_bits = u32::from_le_bytes([high_bits[0], high_bits[1], high_bits[2], high_bits[3]]);
-    let mut quants = [0; 32];
-    for (i, &q) in nibbles.iter().enumerate() {
-        quants[i] = (q & 15) | ((high_bits >> i) as u8 & 1) << 4;
-        quants[i + 16] = (q >> 4) | ((high_bits >> (i + 16)) as u8 & 1) << 4;
+/// Tests each fifth bit against a mask: a shift of its own for each value would not vectorize.
+#[inline(always)]
+fn five_bits(high_bits: u32, nibbles: &[u8], out: &mut [f32; 32], value: impl Fn(f32) -> f32) {
+    let fifth = |mask: u32| if high_bits & mask == 0 { 0 } else { 16 };
+    let (low, high) = out.split_at_mut(16);
+    for (i, ((low, high), &q)) in low.iter_mut().zip(high).zip(nibbles).enumerate() {
+        *low = value((i32::from(q & 15) + fifth(1 << i)) as f32);
+        *high = value((i32::from(q >> 4) + fifth(1 << (i + 16))) as f32);
     }
-    quants
 }
 
 /// `x = d · q`, `q` signed.
