@@ -3,6 +3,7 @@ mod bytes;
 mod error;
 pub mod gguf;
 mod hf;
+mod json;
 mod mmap;
 mod part_file;
 pub mod safetensors;

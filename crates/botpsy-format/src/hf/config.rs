@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use super::json::{Fields, read_object, text};
 use crate::Result;
+use crate::json::{self, Fields, read_bytes};
 
 /// What `config.json` says of the text model, flat or under `text_config`.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[allow(missing_docs, reason = "the fields carry the names of the file")]
 pub struct HfConfig {
-    /// Of the outermost object.
+    /// Of the outermost object that states one.
     pub model_type: String,
     pub hidden_size: Option<u64>,
     pub intermediate_size: Option<u64>,
@@ -43,8 +43,17 @@ impl HfConfig {
     /// # Errors
     /// If it cannot be read, is no JSON object, or a field has another type.
     pub fn open(path: &Path) -> Result<Self> {
-        let (file, object) = read_object(path)?;
-        let outer = Fields { file: &file, prefix: "", object: &object };
+        let (file, bytes) = read_bytes(path)?;
+        Self::from_bytes(&bytes, &file)
+    }
+
+    /// Reads the text of such a file; `label` stands for its name in errors.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn from_bytes(bytes: &[u8], label: &str) -> Result<Self> {
+        let object = json::object(label, bytes)?;
+        let outer = Fields { file: label, prefix: "", object: &object };
         let inner = match outer.object("text_config")? {
             Some(object) => Fields { prefix: "text_config.", object, ..outer },
             None => outer,
@@ -54,16 +63,12 @@ impl HfConfig {
             Some(object) => Fields { prefix: &rope_prefix, object, ..outer },
             None => inner,
         };
-        let layer_types = inner.list("layer_types")?.map(|list| {
-            let name = |value| text(&file, &inner.path("layer_types"), value).map(str::to_owned);
-            list.iter().map(name).collect::<Result<_>>()
-        });
         let mut eos_token_id = inner.ids("eos_token_id")?;
         if eos_token_id.is_empty() {
             eos_token_id = outer.ids("eos_token_id")?;
         }
         Ok(Self {
-            model_type: outer.text("model_type")?.unwrap_or_default().to_owned(),
+            model_type: outer.text("model_type")?.or(inner.text("model_type")?).unwrap_or_default().to_owned(),
             hidden_size: inner.integer("hidden_size")?,
             intermediate_size: inner.integer("intermediate_size")?,
             vocab_size: inner.integer("vocab_size")?,
@@ -78,7 +83,7 @@ impl HfConfig {
             linear_conv_kernel_dim: inner.integer("linear_conv_kernel_dim")?,
             max_position_embeddings: inner.integer("max_position_embeddings")?,
             full_attention_interval: inner.integer("full_attention_interval")?,
-            layer_types: layer_types.transpose()?,
+            layer_types: inner.texts("layer_types")?,
             rms_norm_eps: inner.number("rms_norm_eps")?,
             rope_theta: rope.number("rope_theta")?.or(inner.number("rope_theta")?),
             partial_rotary_factor: rope.number("partial_rotary_factor")?.or(inner.number("partial_rotary_factor")?),
@@ -111,8 +116,17 @@ impl GenerationConfig {
     /// # Errors
     /// As [`HfConfig::open`].
     pub fn open(path: &Path) -> Result<Self> {
-        let (file, object) = read_object(path)?;
-        let fields = Fields { file: &file, prefix: "", object: &object };
+        let (file, bytes) = read_bytes(path)?;
+        Self::from_bytes(&bytes, &file)
+    }
+
+    /// Reads the text of such a file; `label` stands for its name in errors.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn from_bytes(bytes: &[u8], label: &str) -> Result<Self> {
+        let object = json::object(label, bytes)?;
+        let fields = Fields { file: label, prefix: "", object: &object };
         let number = |name: &str| Ok(fields.number(name)?.map(|x| x as f32));
         Ok(Self {
             do_sample: fields.boolean("do_sample")?,

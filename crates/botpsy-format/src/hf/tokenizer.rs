@@ -1,14 +1,17 @@
-//! `tokenizer.json` and `tokenizer_config.json` as plain lists.
+//! `tokenizer.json` as plain lists.
 
+use std::fmt;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::{Deserialize, de};
 
-use super::json::{Fields, read_object, text, wrong_type};
+use crate::json::{List, Object, Pairs, parse, read_bytes, shown, with_path};
 use crate::{FormatError, Result};
 
-/// No vocabulary has more tokens: a bound for ids in hostile files.
-const MAX_TOKENS: u64 = 1 << 21;
+/// No vocabulary has more tokens, nor more merges: a bound for hostile files.
+const MAX_TOKENS: usize = 1 << 21;
+const MAX_MERGES: usize = 1 << 21;
 
 /// What an entry of the vocabulary is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,69 +47,54 @@ impl TokenizerFile {
     /// # Errors
     /// If it cannot be read, is no byte-pair model, or a field has another type.
     pub fn open(path: &Path) -> Result<Self> {
-        let (file, object) = read_object(path)?;
-        let fields = Fields { file: &file, prefix: "", object: &object };
-        let model = Fields { prefix: "model.", object: required(fields, "model")?, ..fields };
-        if let Some(kind) = model.text("type")?.filter(|kind| *kind != "BPE") {
-            return Err(FormatError::malformed(
-                &file,
-                "model.type",
-                format!("`{kind}` is not supported; this program reads BPE"),
-            ));
-        }
-        let mut entries = Vec::new();
-        for (token, id) in required(model, "vocab")? {
-            let id = id.as_u64().ok_or_else(|| wrong_type(&file, &format!("model.vocab.{token}"), "a token id", id))?;
-            entries.push((id, token.clone(), TokenizerEntry::Normal));
-        }
-        for (i, added) in fields.list("added_tokens")?.into_iter().flatten().enumerate() {
-            entries.push(added_token(&file, i, added)?);
-        }
-        let (tokens, kinds) = by_id(&file, entries)?;
-        let merges = model.list("merges")?.into_iter().flatten().enumerate();
-        let merges = merges.map(|(i, pair)| merge(&file, i, pair)).collect::<Result<_>>()?;
-        let normalizer = fields.object("normalizer")?.and_then(|object| Some(object.get("type")?.as_str()?.to_owned()));
-        let pattern = fields.object("pre_tokenizer")?.and_then(pattern);
-        Ok(Self { tokens, kinds, merges, pattern, normalizer })
+        let (file, bytes) = read_bytes(path)?;
+        Self::from_bytes(&bytes, &file)
     }
-}
 
-fn required<'a>(fields: Fields<'a>, name: &str) -> Result<&'a Map<String, Value>> {
-    fields.object(name)?.ok_or_else(|| FormatError::MissingKey {
-        file: fields.file.to_owned(),
-        key: fields.path(name),
-        expected: "an object",
-    })
-}
-
-fn added_token(file: &str, i: usize, value: &Value) -> Result<(u64, String, TokenizerEntry)> {
-    let prefix = format!("added_tokens.{i}.");
-    let object = value.as_object().ok_or_else(|| wrong_type(file, prefix.trim_end_matches('.'), "an object", value))?;
-    let fields = Fields { file, prefix: &prefix, object };
-    let missing = |name, expected| FormatError::MissingKey { file: file.to_owned(), key: fields.path(name), expected };
-    let id = fields.integer("id")?.ok_or_else(|| missing("id", "a whole number"))?;
-    let content = fields.text("content")?.ok_or_else(|| missing("content", "a string"))?;
-    let kind = if fields.boolean("special")? == Some(true) { TokenizerEntry::Special } else { TokenizerEntry::Added };
-    Ok((id, content.to_owned(), kind))
+    /// Reads the text of a `tokenizer.json`; `label` stands for the file's name in errors.
+    ///
+    /// # Errors
+    /// As [`TokenizerFile::open`].
+    pub fn from_bytes(bytes: &[u8], label: &str) -> Result<Self> {
+        let raw = parse::<Object<RawFile>>(label, bytes);
+        // The lists of other models have other forms, so their kind explains a failure better than its first symptom.
+        let kind = match &raw {
+            Ok(raw) => raw.0.model.0.kind.clone(),
+            Err(_) => parse::<Object<KindOnly>>(label, bytes).ok().and_then(|raw| raw.0.model.0.kind),
+        };
+        if let Some(kind) = kind.filter(|kind| kind != "BPE") {
+            let problem = format!("`{}` is not read, only BPE", shown(&kind));
+            return Err(FormatError::malformed(label, "model.type", problem));
+        }
+        let RawFile { model: Object(model), added_tokens, normalizer, pre_tokenizer } = raw?.0;
+        let normal = model.vocab.0.into_iter().map(|(token, id)| (id, token, TokenizerEntry::Normal));
+        let added = added_tokens.map_or_else(Vec::new, |list| list.0).into_iter().map(|added| added.0.entry());
+        let (tokens, kinds) = by_id(label, normal.chain(added).collect())?;
+        Ok(Self {
+            tokens,
+            kinds,
+            merges: model.merges.map_or_else(Vec::new, |list| list.0).into_iter().map(|merge| merge.0).collect(),
+            pattern: pre_tokenizer.and_then(|pre_tokenizer| pre_tokenizer.0.pattern()),
+            normalizer: normalizer.map(|normalizer| normalizer.0.kind),
+        })
+    }
 }
 
 /// Puts tokens at their ids. An added token may repeat an entry of the vocabulary.
 fn by_id(file: &str, entries: Vec<(u64, String, TokenizerEntry)>) -> Result<(Vec<String>, Vec<TokenizerEntry>)> {
     let n = entries.iter().map(|(id, ..)| id.saturating_add(1)).max().unwrap_or(0);
-    FormatError::check_limit(file, "token id", MAX_TOKENS, n)?;
+    FormatError::check_limit(file, "token ids", MAX_TOKENS as u64, n)?;
     // Ids may have holes, but not so many that a small file asks for much memory.
-    FormatError::check_limit(file, "token id, given the number of tokens", 4 * entries.len() as u64 + 4096, n)?;
+    let limit = 4 * entries.len() as u64 + 4096;
+    FormatError::check_limit(file, format_args!("token ids of {} tokens", entries.len()), limit, n)?;
     let mut tokens = vec![String::new(); n as usize];
     let mut kinds = vec![TokenizerEntry::Unused; n as usize];
     for (id, token, kind) in entries {
         let at = id as usize;
         let is_repeat = kinds[at] == TokenizerEntry::Normal && kind != TokenizerEntry::Normal && tokens[at] == token;
         if kinds[at] != TokenizerEntry::Unused && !is_repeat {
-            return Err(FormatError::malformed(
-                file,
-                format!("token id {id}"),
-                format!("has both `{}` and `{token}`", tokens[at]),
-            ));
+            let problem = format!("stands for both `{}` and `{}`", shown(&tokens[at]), shown(&token));
+            return Err(FormatError::malformed(file, format_args!("token id {id}"), problem));
         }
         (tokens[at], kinds[at]) = (token, kind);
     }
@@ -118,56 +106,127 @@ fn by_id(file: &str, entries: Vec<(u64, String, TokenizerEntry)>) -> Result<(Vec
     Ok((tokens, kinds))
 }
 
-/// `"left right"` or `["left", "right"]`.
-fn merge(file: &str, i: usize, value: &Value) -> Result<String> {
-    let field = || format!("model.merges.{i}");
-    match value {
-        Value::String(line) => Ok(line.clone()),
-        Value::Array(pair) if pair.len() == 2 => {
-            Ok(format!("{} {}", text(file, &field(), &pair[0])?, text(file, &field(), &pair[1])?))
+#[derive(Deserialize)]
+struct RawFile {
+    #[serde(deserialize_with = "model")]
+    model: Object<RawModel>,
+    #[serde(default, deserialize_with = "added_tokens")]
+    added_tokens: Option<List<Object<RawAdded>, MAX_TOKENS>>,
+    #[serde(default, deserialize_with = "normalizer")]
+    normalizer: Option<Object<RawNormalizer>>,
+    #[serde(default, deserialize_with = "pre_tokenizer")]
+    pre_tokenizer: Option<Object<RawPreTokenizer>>,
+}
+
+#[derive(Deserialize)]
+struct RawModel {
+    #[serde(default, rename = "type", deserialize_with = "kind")]
+    kind: Option<String>,
+    #[serde(deserialize_with = "vocab")]
+    vocab: Pairs<u64, MAX_TOKENS>,
+    #[serde(default, deserialize_with = "merges")]
+    merges: Option<List<RawMerge, MAX_MERGES>>,
+}
+
+#[derive(Deserialize)]
+struct KindOnly {
+    model: Object<ModelKind>,
+}
+
+#[derive(Deserialize)]
+struct ModelKind {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawAdded {
+    id: u64,
+    content: String,
+    #[serde(default)]
+    special: bool,
+}
+
+impl RawAdded {
+    fn entry(self) -> (u64, String, TokenizerEntry) {
+        (self.id, self.content, if self.special { TokenizerEntry::Special } else { TokenizerEntry::Added })
+    }
+}
+
+#[derive(Deserialize)]
+struct RawNormalizer {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// A `Split`, or a sequence that holds one.
+#[derive(Deserialize)]
+struct RawPreTokenizer {
+    pattern: Option<Object<RawPattern>>,
+    pretokenizers: Option<List<Object<RawSplit>, 64>>,
+}
+
+#[derive(Deserialize)]
+struct RawSplit {
+    pattern: Option<Object<RawPattern>>,
+}
+
+#[derive(Deserialize)]
+struct RawPattern {
+    #[serde(rename = "Regex")]
+    regex: Option<String>,
+}
+
+impl RawPreTokenizer {
+    fn pattern(self) -> Option<String> {
+        let sequence = self.pretokenizers.into_iter().flat_map(|list| list.0).map(|split| split.0.pattern);
+        std::iter::once(self.pattern).chain(sequence).flatten().find_map(|pattern| pattern.0.regex)
+    }
+}
+
+/// `"left right"` or `["left", "right"]`, as the first.
+struct RawMerge(String);
+
+impl<'de> Deserialize<'de> for RawMerge {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Merge;
+        impl<'de> Visitor<'de> for Merge {
+            type Value = RawMerge;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a pair of strings")
+            }
+
+            fn visit_str<E: Error>(self, line: &str) -> std::result::Result<RawMerge, E> {
+                Ok(RawMerge(line.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<RawMerge, A::Error> {
+                let wrong = |len| A::Error::invalid_length(len, &self);
+                let mut line: String = seq.next_element()?.ok_or_else(|| wrong(0))?;
+                let right: String = seq.next_element()?.ok_or_else(|| wrong(1))?;
+                if seq.next_element::<de::IgnoredAny>()?.is_some() {
+                    return Err(wrong(3));
+                }
+                // In the byte alphabet a space has another letter; one here would move the border between the parts.
+                if line.contains(' ') || right.contains(' ') {
+                    return Err(A::Error::custom("a part with a space"));
+                }
+                line.push(' ');
+                line.push_str(&right);
+                Ok(RawMerge(line))
+            }
         }
-        other => Err(wrong_type(file, &field(), "a string or a pair of strings", other)),
+        deserializer.deserialize_any(Merge)
     }
 }
 
-/// The expression of the first `Split`, on its own or in a sequence.
-fn pattern(pre_tokenizer: &Map<String, Value>) -> Option<String> {
-    let of = |value: &Value| value.get("pattern")?.get("Regex")?.as_str().map(str::to_owned);
-    match pre_tokenizer.get("pretokenizers").and_then(Value::as_array) {
-        Some(sequence) => sequence.iter().find_map(of),
-        None => of(&Value::Object(pre_tokenizer.clone())),
-    }
-}
-
-/// What `tokenizer_config.json` says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TokenizerConfig {
-    /// The chat template; of several named ones the one called `default`.
-    pub chat_template: Option<String>,
-    /// The token that ends a text.
-    pub eos_token: Option<String>,
-}
-
-impl TokenizerConfig {
-    /// Reads `tokenizer_config.json`.
-    ///
-    /// # Errors
-    /// If it cannot be read, is no JSON object, or a field has another type.
-    pub fn open(path: &Path) -> Result<Self> {
-        let (file, object) = read_object(path)?;
-        let fields = Fields { file: &file, prefix: "", object: &object };
-        let named = |list: &Vec<Value>| {
-            let default = list.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))?;
-            default.get("template")?.as_str().map(str::to_owned)
-        };
-        let chat_template = match fields.value("chat_template") {
-            Some(Value::Array(list)) => named(list),
-            _ => fields.text("chat_template")?.map(str::to_owned),
-        };
-        let eos_token = match fields.value("eos_token") {
-            Some(Value::Object(token)) => token.get("content").and_then(Value::as_str).map(str::to_owned),
-            _ => fields.text("eos_token")?.map(str::to_owned),
-        };
-        Ok(Self { chat_template, eos_token })
-    }
+with_path! {
+    model "model"
+    kind "type"
+    vocab "vocab"
+    merges "merges"
+    added_tokens "added_tokens"
+    normalizer "normalizer"
+    pre_tokenizer "pre_tokenizer"
 }

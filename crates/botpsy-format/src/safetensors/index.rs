@@ -2,51 +2,58 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde::Deserialize;
 
-use crate::hf::json::{read_object, text};
+use super::{SafeTensors, limit};
+use crate::json::{Object, Pairs, parse, read_bytes, shown, with_path};
 use crate::{FormatError, Result};
 
+/// Tensors and the shards that hold them.
 pub(super) struct WeightMap {
     file: String,
     /// Tensor and shard.
     entries: Vec<(String, String)>,
+    /// Each shard once, in order of name.
+    shards: Vec<String>,
 }
 
+#[derive(Deserialize)]
+struct RawIndex {
+    #[serde(deserialize_with = "weight_map")]
+    weight_map: Pairs<String, { limit::TENSORS }>,
+}
+
+with_path! { weight_map "weight_map" }
+
+/// Reads the index; every shard is a plain file name.
 pub(super) fn read(path: &Path) -> Result<WeightMap> {
-    let (file, json) = read_object(path)?;
-    let Some(Value::Object(map)) = json.get("weight_map") else {
-        return Err(FormatError::malformed(&file, "weight_map", "expected an object of file names"));
-    };
-    let mut entries = Vec::new();
-    for (name, shard) in map {
-        let field = format!("weight_map.{name}");
-        let shard = text(&file, &field, shard)?;
-        // Only plain names: a path could lead out of the folder.
-        let plain = !shard.is_empty() && shard != ".." && shard != "." && !shard.contains(['/', '\\', '\0', ':']);
-        if !plain {
-            return Err(FormatError::malformed(&file, field, format!("`{shard}` is no plain file name")));
-        }
-        entries.push((name.clone(), shard.to_owned()));
+    let (file, bytes) = read_bytes(path)?;
+    let entries = parse::<Object<RawIndex>>(&file, &bytes)?.0.weight_map.0;
+    let mut shards: Vec<String> = entries.iter().map(|(_, shard)| shard.clone()).collect();
+    shards.sort_unstable();
+    shards.dedup();
+    // A path could lead out of the folder.
+    let is_plain = |shard: &str| shard.ends_with(".safetensors") && !shard.contains(['/', '\\', ':', '\0']);
+    if let Some(shard) = shards.iter().find(|shard| !is_plain(shard)) {
+        let problem = format!("`{}` is not the plain name of a .safetensors file", shown(shard));
+        return Err(FormatError::malformed(&file, "weight_map", problem));
     }
-    Ok(WeightMap { file, entries })
+    Ok(WeightMap { file, entries, shards })
 }
 
 impl WeightMap {
-    /// Each shard once, in order of name.
-    pub(super) fn shards(&self) -> Vec<&str> {
-        let mut shards: Vec<&str> = self.entries.iter().map(|(_, shard)| shard.as_str()).collect();
-        shards.sort_unstable();
-        shards.dedup();
-        shards
+    pub(super) fn shards(&self) -> &[String] {
+        &self.shards
     }
 
-    /// Refuses an index that names a tensor which no shard holds.
-    pub(super) fn check(&self, is_there: impl Fn(&str) -> bool) -> Result<()> {
-        match self.entries.iter().find(|(name, _)| !is_there(name)) {
+    /// Refuses an index that names a tensor which its shard does not hold; `all` are the shards' tensors.
+    pub(super) fn check(&self, all: &SafeTensors) -> Result<()> {
+        let is_there =
+            |(name, shard): &&(String, String)| all.find(name).is_some_and(|t| self.shards[t.shard] == *shard);
+        match self.entries.iter().find(|entry| !is_there(entry)) {
             Some((name, shard)) => {
-                let problem = format!("is not in {shard}");
-                Err(FormatError::malformed(&self.file, format!("weight_map.{name}"), problem))
+                let field = format!("weight_map: {}", shown(name));
+                Err(FormatError::malformed(&self.file, field, format!("is not in {}", shown(shard))))
             }
             None => Ok(()),
         }

@@ -21,9 +21,16 @@ pub use write::{NewTensor, write_file, write_sharded};
 
 use crate::{FileBytes, FormatError, Result};
 
-/// What a header may be long.
-const MAX_HEADER_BYTES: u64 = 100 << 20;
-const MAX_TENSORS: u64 = 65_535;
+/// What is read at most.
+mod limit {
+    pub(super) const HEADER_BYTES: u64 = 100 << 20;
+    pub(super) const TENSORS: usize = 65_535;
+    pub(super) const METADATA: usize = 65_535;
+    pub(super) const NAME_BYTES: usize = 256;
+    /// A video's convolution has five.
+    pub(super) const DIMS: usize = 8;
+}
+
 /// The one file of a folder without an index.
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
@@ -70,7 +77,7 @@ impl SafeTensor {
 }
 
 impl SafeTensors {
-    /// Opens a file, or a folder that holds `model.safetensors` or `model.safetensors.index.json`.
+    /// Opens a file, or a folder that holds `model.safetensors` or else `model.safetensors.index.json`.
     ///
     /// # Errors
     /// If a file cannot be mapped, breaks a rule of the format or a limit, or holds a tensor of an unknown type.
@@ -79,11 +86,9 @@ impl SafeTensors {
         if !path.is_dir() {
             return Self::from_bytes(FileBytes::open(path)?, &file);
         }
-        let index = path.join(INDEX);
-        if !index.exists() {
-            let mut single = Self::open(&path.join(SINGLE))?;
-            single.file = file;
-            return Ok(single);
+        let (single, index) = (path.join(SINGLE), path.join(INDEX));
+        if single.exists() || !index.exists() {
+            return Ok(Self { file, ..Self::open(&single)? });
         }
         let mut all = Self::empty(file);
         let weight_map = index::read(&index)?;
@@ -91,7 +96,7 @@ impl SafeTensors {
             let path = path.join(shard);
             all.add(FileBytes::open(&path)?, &path.display().to_string())?;
         }
-        weight_map.check(|name| all.find(name).is_some())?;
+        weight_map.check(&all)?;
         Ok(all)
     }
 

@@ -1,14 +1,15 @@
 //! Hostile files: the stated outcome for each, in little memory, on a small stack; and every limit by name.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::{fs, thread};
 
 use botpsy_format::Gguf;
 use serde_json::Value;
 
 use crate::fixture;
-use crate::peak::{PRINT_PEAK, peak_kib, print_peak};
+#[cfg(target_os = "linux")]
+use crate::peak::peak_growth_of;
+use crate::peak::{peak_kib, print_peak};
 
 fn cases() -> Vec<(String, bool)> {
     let manifest = fs::read_to_string(fixture("safety/malformed/manifest.json")).unwrap();
@@ -48,19 +49,6 @@ fn every_case_has_its_outcome() {
         thread::Builder::new().stack_size(stack_size).spawn(run).unwrap().join().unwrap();
     }
     print_peak(before);
-}
-
-/// Runs one of the tests alone in a process of its own and returns by how much the peak of its resident set grew.
-fn peak_growth_of(test: &str) -> Option<u64> {
-    let run = Command::new(env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(PRINT_PEAK, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{text}{}", String::from_utf8_lossy(&run.stderr));
-    let number = text.lines().find_map(|line| line.split_once("peak grew by ")?.1.split_once(" KiB"));
-    number.map(|(number, _)| number.parse().unwrap())
 }
 
 #[cfg(target_os = "linux")]

@@ -18,3 +18,17 @@ pub fn print_peak(before_kib: u64) {
         println!("peak grew by {} KiB", peak_kib() - before_kib);
     }
 }
+
+/// Runs one of the tests alone in a process of its own and returns by how much the peak of its resident set grew.
+#[cfg(target_os = "linux")]
+pub fn peak_growth_of(test: &str) -> Option<u64> {
+    let run = std::process::Command::new(env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(PRINT_PEAK, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{text}{}", String::from_utf8_lossy(&run.stderr));
+    let number = text.lines().find_map(|line| line.split_once("peak grew by ")?.1.split_once(" KiB"));
+    number.map(|(number, _)| number.parse().unwrap())
+}

@@ -1,26 +1,9 @@
-//! Fields of JSON files, with errors that name file and field.
-
-use std::path::Path;
+//! Fields of JSON objects, with errors that name file and field.
 
 use serde_json::{Map, Value};
 
+use super::shown;
 use crate::{FormatError, Result};
-
-/// The longest such file: a tokenizer of 250,000 tokens has 20 MB.
-const MAX_FILE_BYTES: u64 = 128 << 20;
-
-/// Reads a JSON file whose outermost value is an object; also its name for errors.
-pub(crate) fn read_object(path: &Path) -> Result<(String, Map<String, Value>)> {
-    let file = path.display().to_string();
-    let size = std::fs::metadata(path).map_err(|source| FormatError::io(path, source))?.len();
-    FormatError::check_limit(&file, "file size", MAX_FILE_BYTES, size)?;
-    let bytes = std::fs::read(path).map_err(|source| FormatError::io(path, source))?;
-    match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(object)) => Ok((file, object)),
-        Ok(other) => Err(wrong_type(&file, "file", "an object", &other)),
-        Err(source) => Err(FormatError::Json { file, source }),
-    }
-}
 
 /// An object, and what its fields' names start with in errors.
 #[derive(Clone, Copy)]
@@ -46,13 +29,13 @@ impl<'a> Fields<'a> {
         format!("{}{name}", self.prefix)
     }
 
-    /// A whole number of at least 0; `2.0` counts.
+    /// An integer of at least 0; `2.0` counts.
     pub(crate) fn integer(&self, name: &str) -> Result<Option<u64>> {
-        self.typed(name, "a whole number", whole)
+        self.typed(name, "an integer of at least 0", whole)
     }
 
     pub(crate) fn integer32(&self, name: &str) -> Result<Option<u32>> {
-        self.typed(name, "a whole number below 2^32", |value| whole(value)?.try_into().ok())
+        self.typed(name, "an integer from 0 to 2^32 - 1", |value| whole(value)?.try_into().ok())
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<Option<f64>> {
@@ -71,8 +54,17 @@ impl<'a> Fields<'a> {
         self.typed(name, "an object", Value::as_object)
     }
 
-    pub(crate) fn list(&self, name: &str) -> Result<Option<&'a Vec<Value>>> {
+    fn list(&self, name: &str) -> Result<Option<&'a Vec<Value>>> {
         self.typed(name, "an array", Value::as_array)
+    }
+
+    /// Several strings.
+    pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<String>>> {
+        let text = |(i, value): (usize, &Value)| match value.as_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => Err(wrong_type(self.file, &self.path(&format!("{name}.{i}")), "a string", value)),
+        };
+        self.list(name)?.map(|list| list.iter().enumerate().map(text).collect()).transpose()
     }
 
     /// One token id, several, or none.
@@ -91,15 +83,11 @@ fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| fraction_free(value.as_f64()?))
 }
 
-pub(crate) fn text<'a>(file: &str, field: &str, value: &'a Value) -> Result<&'a str> {
-    value.as_str().ok_or_else(|| wrong_type(file, field, "a string", value))
-}
-
 pub(crate) fn wrong_type(file: &str, key: &str, expected: &'static str, found: &Value) -> FormatError {
     let found = match found {
         Value::Null => "null".to_owned(),
         Value::Bool(b) => b.to_string(),
-        Value::Number(n) => n.to_string(),
+        Value::Number(n) => shown(n.as_str()),
         Value::String(_) => "a string".to_owned(),
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
