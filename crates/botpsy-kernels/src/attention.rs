@@ -191,18 +191,26 @@ impl Element for f32 {
     }
 }
 
-thread_local!(static SUMS: RefCell<Vec<[f32; LANES]>> = const { RefCell::new(Vec::new()) });
+thread_local! {
+    static SUMS: RefCell<Vec<[f32; LANES]>> = const { RefCell::new(Vec::new()) };
+    static QUERIES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
 
 impl Group<'_> {
     /// `R` query heads at once, so that each key and value is read once for them.
     #[inline(always)]
     fn heads<L: Lanes, const R: usize>(&mut self, l: L, first: usize) {
         let (d, chunks) = (self.shape.head_dim, self.shape.padded() / LANES);
-        let mut q = [&[] as &[f32]; R];
-        for (r, q) in q.iter_mut().enumerate() {
-            *q = &self.q[(first + r) * d..][..d];
+        let (mut sums, mut queries) = (SUMS.take(), QUERIES.take());
+        queries.clear();
+        queries.resize(R * d, 0.0);
+        // Value `i` of all R queries side by side: the order in which the scores take them.
+        let (q, _) = queries.as_chunks_mut::<R>();
+        for (i, q) in q.iter_mut().enumerate() {
+            for (r, q) in q.iter_mut().enumerate() {
+                *q = self.q[(first + r) * d + i];
+            }
         }
-        let mut sums = SUMS.take();
         sums.clear();
         sums.resize(R * chunks, [0.0; LANES]);
         let mut running = [Running { largest: f32::NEG_INFINITY, total: 0.0 }; R];
@@ -224,6 +232,7 @@ impl Group<'_> {
             }
         }
         SUMS.set(sums);
+        QUERIES.set(queries);
     }
 }
 
@@ -243,7 +252,7 @@ fn merge<L: Lanes, E: Element, const R: usize>(
     head: usize,
     (k, v): (&[E], &[E]),
     valid: usize,
-    q: [&[f32]; R],
+    q: &[[f32; R]],
     running: &mut [Running; R],
     sums: &mut [[f32; LANES]],
 ) {
@@ -251,13 +260,13 @@ fn merge<L: Lanes, E: Element, const R: usize>(
     let (d, padded) = (shape.head_dim, shape.padded());
     let k = k[head * d * PAGE..][..d * PAGE].as_chunks::<LANES>().0.as_chunks::<BLOCKS>().0;
     let mut scores = [[l.splat(0.0); BLOCKS]; R];
-    for (i, k) in k.iter().enumerate() {
+    for (k, q) in k.iter().zip(q) {
         let mut k_lanes = [l.splat(0.0); BLOCKS];
-        for b in 0..BLOCKS {
-            k_lanes[b] = E::load(l, &k[b]);
+        for (lanes, k) in k_lanes.iter_mut().zip(k) {
+            *lanes = E::load(l, k);
         }
         for r in 0..R {
-            let q = l.splat(q[r][i]);
+            let q = l.splat(q[r]);
             for b in 0..BLOCKS {
                 scores[r][b] = l.fma(q, k_lanes[b], scores[r][b]);
             }
@@ -291,17 +300,23 @@ fn merge<L: Lanes, E: Element, const R: usize>(
         }
         running[r] = Running { largest, total: running[r].total * shrink[r] + l.sum(total) };
     }
-    let v = v[head * PAGE * padded..][..PAGE * padded].as_chunks::<LANES>().0;
     let chunks = padded / LANES;
+    let mut by_position = [[0.0; R]; PAGE];
+    for (j, by_position) in by_position.iter_mut().enumerate() {
+        for r in 0..R {
+            by_position[r] = weights[r][j];
+        }
+    }
+    let v = v[head * PAGE * padded..][..PAGE * padded].as_chunks::<LANES>().0;
     for c in 0..chunks {
         let mut acc = [l.splat(0.0); R];
         for r in 0..R {
             acc[r] = l.mul(l.load(&sums[r * chunks + c]), l.splat(shrink[r]));
         }
-        for j in 0..valid {
-            let v = E::load(l, &v[j * chunks + c]);
+        for (v, weights) in v.chunks_exact(chunks).zip(&by_position[..valid]) {
+            let v = E::load(l, &v[c]);
             for r in 0..R {
-                acc[r] = l.fma(v, l.splat(weights[r][j]), acc[r]);
+                acc[r] = l.fma(v, l.splat(weights[r]), acc[r]);
             }
         }
         for r in 0..R {

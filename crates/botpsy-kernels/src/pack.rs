@@ -172,7 +172,7 @@ fn pack_q8(ctx: &Context, view: &TensorView<'_>) -> Packed {
             for ((q, d), block) in q.iter_mut().zip(d.iter_mut()).zip(row) {
                 d[lane] = u16::from_le_bytes([block[0], block[1]]);
                 for (line, four) in q.iter_mut().zip(block[2..].as_chunks::<4>().0) {
-                    line.0[4 * lane..][..4].copy_from_slice(&four.map(|x| x ^ 0x80));
+                    line.0.as_chunks_mut().0[lane] = four.map(|x| x ^ 0x80);
                 }
             }
         }
