@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod convert;
+mod convert_shapes;
 mod equalities;
 mod fixture;
 mod logits;
