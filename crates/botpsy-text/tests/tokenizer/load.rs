@@ -20,9 +20,7 @@ pub fn spec(name: &str) -> TokenizerSpec {
     let file = json(name);
     let added = file["added_tokens"].as_array().unwrap();
     let vocab = file["model"]["vocab"].as_object().unwrap();
-    let pattern = file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"]
-        .as_str()
-        .unwrap();
+    let pattern = file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"].as_str().unwrap();
     let mut tokens = vec![String::new(); vocab.len() + added.len()];
     let mut kinds = vec![TokenKind::Normal; tokens.len()];
     for (token, id) in vocab {
@@ -32,11 +30,7 @@ pub fn spec(name: &str) -> TokenizerSpec {
         let id = token["id"].as_u64().unwrap() as usize;
         tokens[id] = token["content"].as_str().unwrap().to_owned();
         let is_special = token["special"].as_bool().unwrap();
-        kinds[id] = if is_special {
-            TokenKind::Control
-        } else {
-            TokenKind::UserDefined
-        };
+        kinds[id] = if is_special { TokenKind::Control } else { TokenKind::UserDefined };
     }
     let merges = file["model"]["merges"].as_array().unwrap().iter().map(|pair| {
         let part = |i: usize| pair[i].as_str().unwrap().to_owned();
@@ -71,26 +65,16 @@ fn real_path() -> Option<PathBuf> {
         return Some(path.into());
     }
     let script = "import site, sys; print(*site.getsitepackages(), site.getusersitepackages(), sep='\\n')";
-    let output = std::process::Command::new("python3")
-        .args(["-c", script])
-        .output()
-        .ok()?;
+    let output = std::process::Command::new("python3").args(["-c", script]).output().ok()?;
     let folders = String::from_utf8(output.stdout).ok()?;
-    folders
-        .lines()
-        .map(|folder| PathBuf::from(folder).join(FILE))
-        .find(|path| path.is_file())
+    folders.lines().map(|folder| PathBuf::from(folder).join(FILE)).find(|path| path.is_file())
 }
 
 /// Lines "base64 rank", and the added tokens behind them.
 fn real_spec(ranks: &str, special: &Value) -> TokenizerSpec {
     let alphabet = alphabet();
-    let spell = |line: &str| {
-        base64(line.split_once(' ').unwrap().0)
-            .iter()
-            .map(|&byte| alphabet[byte as usize])
-            .collect()
-    };
+    let spell =
+        |line: &str| base64(line.split_once(' ').unwrap().0).iter().map(|&byte| alphabet[byte as usize]).collect();
     let mut tokens: Vec<String> = ranks.lines().map(spell).collect();
     let mut kinds = vec![TokenKind::Normal; tokens.len()];
     for (index, (text, id)) in special.as_object().unwrap().iter().enumerate() {
@@ -98,27 +82,14 @@ fn real_spec(ranks: &str, special: &Value) -> TokenizerSpec {
         tokens.push(text.clone());
         kinds.push(TokenKind::Control);
     }
-    TokenizerSpec {
-        tokens,
-        kinds,
-        merges: MergeList::RanksOnly,
-        splitter: Splitter::Qwen35,
-    }
+    TokenizerSpec { tokens, kinds, merges: MergeList::RanksOnly, splitter: Splitter::Qwen35 }
 }
 
 /// The character of each byte, as GPT-2 made them up.
 pub fn alphabet() -> Vec<char> {
     let mut moved = (0x100..).filter_map(char::from_u32);
     let printable = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
-    (0..=255)
-        .map(|byte| {
-            if printable(byte) {
-                byte as char
-            } else {
-                moved.next().unwrap()
-            }
-        })
-        .collect()
+    (0..=255).map(|byte| if printable(byte) { byte as char } else { moved.next().unwrap() }).collect()
 }
 
 fn base64(text: &str) -> Vec<u8> {
