@@ -47,10 +47,7 @@ impl AddedTokens {
     /// The id of a token by its text.
     #[must_use]
     pub fn id_of(&self, text: &str) -> Option<TokenId> {
-        let index = self
-            .tokens
-            .binary_search_by(|(token, _)| token.as_str().cmp(text))
-            .ok()?;
+        let index = self.tokens.binary_search_by(|(token, _)| token.as_str().cmp(text)).ok()?;
         Some(self.tokens[index].1)
     }
 
@@ -85,20 +82,14 @@ impl AddedTokens {
         }
         let is_start = |(token, _): &(String, TokenId)| token.starts_with(text);
         self.longest_at(bytes).is_some()
-            || self
-                .tokens
-                .get(self.tokens.partition_point(|(token, _)| token.as_str() < text))
-                .is_some_and(is_start)
+            || self.tokens.get(self.tokens.partition_point(|(token, _)| token.as_str() < text)).is_some_and(is_start)
     }
 
     /// Whether `text` starts with the rest of a token whose first characters are missing.
     pub(super) fn may_end(&self, text: &str) -> bool {
-        self.tokens.iter().any(|(token, _)| {
-            token
-                .char_indices()
-                .skip(1)
-                .any(|(cut, _)| text.starts_with(&token[cut..]))
-        })
+        self.tokens
+            .iter()
+            .any(|(token, _)| token.char_indices().skip(1).any(|(cut, _)| text.starts_with(&token[cut..])))
     }
 
     /// Narrows the sorted list byte by byte.
@@ -130,17 +121,10 @@ fn check_text(text: &str, index: usize) -> Result<(), TokenizerError> {
         return Err(TokenizerError::EmptyToken { index });
     }
     if text.len() > AddedTokens::MAX_BYTES {
-        return Err(TokenizerError::LongToken {
-            index,
-            n_bytes: text.len(),
-            max: AddedTokens::MAX_BYTES,
-        });
+        return Err(TokenizerError::LongToken { index, n_bytes: text.len(), max: AddedTokens::MAX_BYTES });
     }
     if text.contains(SENTINEL) {
-        return Err(TokenizerError::HoldsSentinel {
-            index,
-            text: shorten(text),
-        });
+        return Err(TokenizerError::HoldsSentinel { index, text: shorten(text) });
     }
     Ok(())
 }

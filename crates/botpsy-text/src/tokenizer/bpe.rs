@@ -42,16 +42,9 @@ const NONE: u32 = u32::MAX;
 
 impl Bpe {
     pub(super) fn new(byte_ids: [u32; 256], pairs: PairTable, results: Vec<u32>) -> Self {
-        let byte_pairs = byte_ids
-            .iter()
-            .flat_map(|&left| byte_ids.iter().map(move |&right| (left, right)));
+        let byte_pairs = byte_ids.iter().flat_map(|&left| byte_ids.iter().map(move |&right| (left, right)));
         let byte_pairs = byte_pairs.map(|(left, right)| pairs.rank(left, right)).collect();
-        Self {
-            byte_ids,
-            byte_pairs,
-            pairs,
-            results,
-        }
+        Self { byte_ids, byte_pairs, pairs, results }
     }
 
     /// Appends the tokens of `word`.
@@ -61,9 +54,7 @@ impl Bpe {
             1 => out.push(TokenId(self.byte_ids[usize::from(word[0])])),
             ..=MAX_SHORT => self.merge_short(word, out),
             // Ranks and positions share a word of 64 bits in the queue.
-            _ => word
-                .chunks(NONE as usize)
-                .for_each(|part| self.merge_long(part, scratch, out)),
+            _ => word.chunks(NONE as usize).for_each(|part| self.merge_long(part, scratch, out)),
         }
     }
 
@@ -113,12 +104,7 @@ impl Bpe {
         self.fill(word, symbols, queue);
         while let Some(Reverse(entry)) = queue.pop() {
             let (rank, at) = ((entry >> 32) as u32, entry as u32);
-            let Symbol {
-                rank: current,
-                prev,
-                next: merged,
-                ..
-            } = symbols[at as usize];
+            let Symbol { rank: current, prev, next: merged, .. } = symbols[at as usize];
             // The pair may have changed since it was queued.
             if current != rank {
                 continue;
@@ -166,11 +152,7 @@ impl Bpe {
 
     fn queue_pair(&self, at: u32, symbols: &mut [Symbol], queue: &mut BinaryHeap<Reverse<u64>>) {
         let Symbol { id, next, .. } = symbols[at as usize];
-        let rank = if next == NONE {
-            NO_RANK
-        } else {
-            self.pairs.rank(id, symbols[next as usize].id)
-        };
+        let rank = if next == NONE { NO_RANK } else { self.pairs.rank(id, symbols[next as usize].id) };
         symbols[at as usize].rank = rank;
         if rank != NO_RANK {
             queue.push(queue_entry(rank, at));
@@ -189,9 +171,7 @@ mod tests {
     /// A few numbers that look random.
     fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
         move |end| {
-            state = state
-                .wrapping_mul(0x5851_f42d_4c95_7f2d)
-                .wrapping_add(0x1405_7b7e_f767_814f);
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             (state >> 33) as usize % end
         }
     }
@@ -215,19 +195,15 @@ mod tests {
             pairs.insert(left, right, rank).unwrap();
         }
         let results = (256..).take(merges.len()).collect();
-        (
-            Bpe::new(std::array::from_fn(|byte| byte as u32), pairs, results),
-            merges,
-        )
+        (Bpe::new(std::array::from_fn(|byte| byte as u32), pairs, results), merges)
     }
 
     /// The definition: the first pair of the lowest rank, again and again.
     fn merge_plainly(word: &[u8], merges: &[(u32, u32)]) -> Vec<TokenId> {
         let mut ids: Vec<u32> = word.iter().copied().map(u32::from).collect();
         let rank_at = |ids: &[u32], at: usize| merges.iter().position(|&pair| pair == (ids[at], ids[at + 1]));
-        while let Some((rank, at)) = (0..ids.len().saturating_sub(1))
-            .filter_map(|at| Some((rank_at(&ids, at)?, at)))
-            .min()
+        while let Some((rank, at)) =
+            (0..ids.len().saturating_sub(1)).filter_map(|at| Some((rank_at(&ids, at)?, at))).min()
         {
             ids.splice(at..at + 2, [256 + rank as u32]);
         }

@@ -15,12 +15,7 @@ const MAX_RANKED_BYTES: usize = 4096;
 type Merges = (PairTable, Vec<u32>);
 
 pub(super) fn build(spec: TokenizerSpec) -> Result<Tokenizer, TokenizerError> {
-    let TokenizerSpec {
-        tokens,
-        kinds,
-        merges,
-        splitter,
-    } = spec;
+    let TokenizerSpec { tokens, kinds, merges, splitter } = spec;
     let vocabulary = Vocabulary::new(&tokens, kinds)?;
     let map = vocabulary.map_plain()?;
     let added = vocabulary.added(&tokens, &map)?;
@@ -51,10 +46,7 @@ fn byte_ids(vocabulary: &Vocabulary, map: &TokenMap) -> Result<[u32; 256], Token
 }
 
 fn split_line((index, line): (usize, &String)) -> Result<(&str, &str), TokenizerError> {
-    let without_space = || TokenizerError::MergeWithoutSpace {
-        index,
-        text: shorten(line),
-    };
+    let without_space = || TokenizerError::MergeWithoutSpace { index, text: shorten(line) };
     line.split_once(' ').ok_or_else(without_space)
 }
 
@@ -77,29 +69,16 @@ fn listed<'a>(
         let mut id_of_next = |part: &str| {
             let start = joined.len();
             let known = alphabet::push_bytes(part, &mut joined);
-            let id = if known {
-                vocabulary.find(map, &joined[start..])
-            } else {
-                None
-            };
-            id.ok_or_else(|| TokenizerError::MergePart {
-                index,
-                part: shorten(part),
-            })
+            let id = if known { vocabulary.find(map, &joined[start..]) } else { None };
+            id.ok_or_else(|| TokenizerError::MergePart { index, part: shorten(part) })
         };
         let (left_id, right_id) = (id_of_next(left)?, id_of_next(right)?);
         let result = vocabulary
             .find(map, &joined)
-            .ok_or_else(|| TokenizerError::MergeResult {
-                index,
-                result: shorten(&format!("{left}{right}")),
-            })?;
+            .ok_or_else(|| TokenizerError::MergeResult { index, result: shorten(&format!("{left}{right}")) })?;
         pairs
             .insert(left_id, right_id, index as u32)
-            .map_err(|first| TokenizerError::DuplicateMerge {
-                index,
-                first: first as usize,
-            })?;
+            .map_err(|first| TokenizerError::DuplicateMerge { index, first: first as usize })?;
         results.push(result);
     }
     Ok((pairs, results))
@@ -111,11 +90,7 @@ fn ranked(vocabulary: &Vocabulary, map: &TokenMap) -> Result<Merges, TokenizerEr
     for id in vocabulary.plain_ids() {
         let bytes = vocabulary.bytes(id);
         if bytes.len() > MAX_RANKED_BYTES {
-            return Err(TokenizerError::LongToken {
-                index: id as usize,
-                n_bytes: bytes.len(),
-                max: MAX_RANKED_BYTES,
-            });
+            return Err(TokenizerError::LongToken { index: id as usize, n_bytes: bytes.len(), max: MAX_RANKED_BYTES });
         }
         found.extend((1..bytes.len()).filter_map(|cut| {
             let (left, right) = bytes.split_at(cut);
@@ -124,9 +99,7 @@ fn ranked(vocabulary: &Vocabulary, map: &TokenMap) -> Result<Merges, TokenizerEr
     }
     let mut pairs = PairTable::with_capacity(found.len());
     for (left, right, rank) in found {
-        pairs
-            .insert(left, right, rank)
-            .expect("no two tokens have the same bytes");
+        pairs.insert(left, right, rank).expect("no two tokens have the same bytes");
     }
     Ok((pairs, (0..vocabulary.len() as u32).collect()))
 }

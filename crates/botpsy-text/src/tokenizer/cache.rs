@@ -30,9 +30,7 @@ impl WordCache {
     /// A cache for a text of this many bytes.
     pub(super) fn new(text_len: usize) -> Self {
         let n_slots = (text_len / 4).next_power_of_two().clamp(16, 1 << 15);
-        Self {
-            slots: vec![Slot::default(); n_slots],
-        }
+        Self { slots: vec![Slot::default(); n_slots] }
     }
 
     /// Appends the tokens of the word if it is known.
@@ -68,13 +66,7 @@ impl WordCache {
         let index = hash as usize & (self.slots.len() - 1);
         // At most MAX_WORD bytes, and no more tokens than bytes.
         let (text_len, n_tokens) = (bytes.len() as u8, tokens.len() as u8);
-        self.slots[index] = Slot {
-            hash,
-            text_len,
-            n_tokens,
-            text_start,
-            out_start,
-        };
+        self.slots[index] = Slot { hash, text_len, n_tokens, text_start, out_start };
     }
 }
 

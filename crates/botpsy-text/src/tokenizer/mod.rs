@@ -67,13 +67,7 @@ impl Tokenizer {
     /// Ids of text from outside: what looks like an added token is plain text.
     #[must_use]
     pub fn encode_untrusted(&self, text: &str) -> Vec<TokenId> {
-        self.encode_pieces(
-            text,
-            &[Piece {
-                text: 0..text.len(),
-                token: None,
-            }],
-        )
+        self.encode_pieces(text, &[Piece { text: 0..text.len(), token: None }])
     }
 
     /// Ids of a rendered prompt whose untrusted parts went through [`guard`].
@@ -131,10 +125,7 @@ impl Tokenizer {
             return Some(id);
         }
         let bytes = alphabet::to_bytes(token)?;
-        self.vocabulary
-            .plain_ids()
-            .find(|&id| self.vocabulary.bytes(id) == bytes)
-            .map(TokenId)
+        self.vocabulary.plain_ids().find(|&id| self.vocabulary.bytes(id) == bytes).map(TokenId)
     }
 
     /// The tokens that are recognized in trusted text.
@@ -153,16 +144,10 @@ impl Tokenizer {
         let mut pieces = Vec::new();
         let mut at = 0;
         while let Some((found, id)) = self.added.find(text, at, breaks) {
-            pieces.push(Piece {
-                text: at..found.start,
-                token: Some(id),
-            });
+            pieces.push(Piece { text: at..found.start, token: Some(id) });
             at = found.end;
         }
-        pieces.push(Piece {
-            text: at..text.len(),
-            token: None,
-        });
+        pieces.push(Piece { text: at..text.len(), token: None });
         pieces
     }
 
@@ -190,11 +175,7 @@ impl Tokenizer {
     }
 
     fn encode_word(&self, word: &[u8], scratch: &mut Scratch, out: &mut Vec<TokenId>) {
-        match self
-            .whole_words
-            .as_ref()
-            .and_then(|map| self.vocabulary.find(map, word))
-        {
+        match self.whole_words.as_ref().and_then(|map| self.vocabulary.find(map, word)) {
             Some(id) => out.push(TokenId(id)),
             None => self.bpe.encode_word(word, scratch, out),
         }
@@ -210,20 +191,14 @@ struct Piece {
 
 /// Brings every piece into NFC by itself; borrows when nothing changes.
 fn normalize_pieces<'a>(text: &'a str, pieces: &'a [Piece]) -> (Cow<'a, str>, Cow<'a, [Piece]>) {
-    if pieces
-        .iter()
-        .all(|piece| normalize::is_stable(&text[piece.text.clone()]))
-    {
+    if pieces.iter().all(|piece| normalize::is_stable(&text[piece.text.clone()])) {
         return (Cow::Borrowed(text), Cow::Borrowed(pieces));
     }
     let mut normal = String::with_capacity(text.len());
     let moved = pieces.iter().map(|piece| {
         let start = normal.len();
         normalize::nfc_into(&text[piece.text.clone()], &mut normal);
-        Piece {
-            text: start..normal.len(),
-            token: piece.token,
-        }
+        Piece { text: start..normal.len(), token: piece.token }
     });
     let moved = moved.collect();
     (Cow::Owned(normal), Cow::Owned(moved))

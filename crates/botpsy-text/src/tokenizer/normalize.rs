@@ -100,11 +100,7 @@ fn compose_ordered(run: &mut Vec<(u8, char)>) {
 }
 
 fn combining_class(ch: char) -> u8 {
-    if CodePoints::get().of(ch as u32) & UNSTABLE == 0 {
-        0
-    } else {
-        canonical_combining_class(ch)
-    }
+    if CodePoints::get().of(ch as u32) & UNSTABLE == 0 { 0 } else { canonical_combining_class(ch) }
 }
 
 fn compose_known(first: char, second: char) -> Option<char> {

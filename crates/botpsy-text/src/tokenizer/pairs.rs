@@ -24,15 +24,8 @@ struct PairSlot {
 
 impl PairTable {
     pub(super) fn with_capacity(n_pairs: usize) -> Self {
-        let empty = PairSlot {
-            left: 0,
-            right: 0,
-            rank: NO_RANK,
-        };
-        Self {
-            slots: vec![empty; n_slots(n_pairs)],
-            seed: new_seed(),
-        }
+        let empty = PairSlot { left: 0, right: 0, rank: NO_RANK };
+        Self { slots: vec![empty; n_slots(n_pairs)], seed: new_seed() }
     }
 
     /// Rank at which the pair merges, or [`NO_RANK`].
@@ -79,10 +72,7 @@ const NO_TOKEN: u32 = u32::MAX;
 
 impl TokenMap {
     pub(super) fn with_capacity(n_tokens: usize) -> Self {
-        Self {
-            slots: vec![NO_TOKEN; n_slots(n_tokens)],
-            seed: new_seed(),
-        }
+        Self { slots: vec![NO_TOKEN; n_slots(n_tokens)], seed: new_seed() }
     }
 
     /// The id of the token that `bytes` are; `bytes_of` tells the bytes of an id.

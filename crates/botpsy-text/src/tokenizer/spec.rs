@@ -28,16 +28,9 @@ impl TokenKind {
     /// The kind with this number in `tokenizer.ggml.token_type`.
     #[must_use]
     pub fn from_gguf(number: u32) -> Option<Self> {
-        [
-            Self::Normal,
-            Self::Unknown,
-            Self::Control,
-            Self::UserDefined,
-            Self::Unused,
-            Self::Byte,
-        ]
-        .into_iter()
-        .find(|&kind| kind as u32 == number)
+        [Self::Normal, Self::Unknown, Self::Control, Self::UserDefined, Self::Unused, Self::Byte]
+            .into_iter()
+            .find(|&kind| kind as u32 == number)
     }
 
     /// Recognized as a whole in trusted text.

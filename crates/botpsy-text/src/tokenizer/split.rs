@@ -35,11 +35,7 @@ impl Splitter {
         if found == expected {
             return Ok(Self::Qwen35);
         }
-        Err(TokenizerError::Splitter {
-            field,
-            expected,
-            found: shorten(found),
-        })
+        Err(TokenizerError::Splitter { field, expected, found: shorten(found) })
     }
 
     /// The words of `text`, which is taken as it stands.
@@ -58,10 +54,7 @@ impl Splitter {
     /// `text` is UTF-8, `start` lies before its end and at the start of a character. The end of `text` counts for
     /// `(?!\S)`, so `text` ends where the piece does.
     pub(super) fn word_end(self, text: &[u8], start: usize) -> usize {
-        let words = Words {
-            code_points: CodePoints::get(),
-            text,
-        };
+        let words = Words { code_points: CodePoints::get(), text };
         let (class, after) = words.class_at(start);
         match class {
             LETTER | MARK => words.run_end(after, is_word),

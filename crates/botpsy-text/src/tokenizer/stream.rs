@@ -74,10 +74,7 @@ impl Detokenizer {
     /// A detokenizer at the start of a text.
     #[must_use]
     pub fn new(special: SpecialTokens) -> Self {
-        Self {
-            stream: Utf8Stream::new(),
-            special,
-        }
+        Self { stream: Utf8Stream::new(), special }
     }
 
     /// Takes the next token and gives the text that is certain now.

@@ -67,10 +67,7 @@ impl CodePoints {
 }
 
 fn build() -> CodePoints {
-    let mut table = CodePoints {
-        block_of: [0; N_BLOCKS],
-        blocks: Vec::new(),
-    };
+    let mut table = CodePoints { block_of: [0; N_BLOCKS], blocks: Vec::new() };
     let mut uniform: [Option<u16>; 256] = [None; 256];
     let mut range = 0;
     for block_idx in 0..N_BLOCKS {
@@ -83,10 +80,7 @@ fn build() -> CodePoints {
             *class = RANGES[range] as u8;
         }
         let first = block[0];
-        let shared = block
-            .iter()
-            .all(|&class| class == first)
-            .then(|| &mut uniform[usize::from(first)]);
+        let shared = block.iter().all(|&class| class == first).then(|| &mut uniform[usize::from(first)]);
         let new = table.blocks.len() as u16;
         table.block_of[block_idx] = match shared {
             Some(Some(known)) => *known,

@@ -17,10 +17,7 @@ pub(super) struct Vocabulary {
 impl Vocabulary {
     pub(super) fn new(tokens: &[String], mut kinds: Vec<TokenKind>) -> Result<Self, TokenizerError> {
         if !kinds.is_empty() && kinds.len() != tokens.len() {
-            return Err(TokenizerError::KindCount {
-                n_tokens: tokens.len(),
-                n_kinds: kinds.len(),
-            });
+            return Err(TokenizerError::KindCount { n_tokens: tokens.len(), n_kinds: kinds.len() });
         }
         // The last id stands for "none" in the tables.
         if u32::try_from(tokens.len()).is_err() {
@@ -37,10 +34,7 @@ impl Vocabulary {
             if !kind.is_plain() {
                 arena.extend_from_slice(text.as_bytes());
             } else if !alphabet::push_bytes(text, &mut arena) {
-                return Err(TokenizerError::Alphabet {
-                    index,
-                    text: shorten(text),
-                });
+                return Err(TokenizerError::Alphabet { index, text: shorten(text) });
             }
             starts.push(u32::try_from(arena.len()).map_err(|_| TokenizerError::TooLarge)?);
         }
@@ -66,10 +60,7 @@ impl Vocabulary {
 
     /// Ids of the tokens that merges work on.
     pub(super) fn plain_ids(&self) -> impl Iterator<Item = u32> {
-        (0..)
-            .zip(&self.kinds)
-            .filter(|(_, kind)| kind.is_plain())
-            .map(|(id, _)| id)
+        (0..).zip(&self.kinds).filter(|(_, kind)| kind.is_plain()).map(|(id, _)| id)
     }
 
     /// The id of a plain token by its bytes.
@@ -103,9 +94,5 @@ impl Vocabulary {
 }
 
 fn duplicate(index: u32, first: u32, text: &str) -> TokenizerError {
-    TokenizerError::DuplicateToken {
-        index: index as usize,
-        first: first as usize,
-        text: shorten(text),
-    }
+    TokenizerError::DuplicateToken { index: index as usize, first: first as usize, text: shorten(text) }
 }

@@ -5,9 +5,8 @@ use botpsy_text::tokenizer::{MergeList, Splitter, TokenId, TokenKind, Tokenizer,
 use crate::load;
 use crate::random::{Random, n_inputs};
 
-const FRAGMENTS: &[&str] = &[
-    "the", " then", "<|end|>", "<think>", "<", "|>", "e\u{301}", "\u{e000}", "\n", "中", "'s", "a", "aaaa",
-];
+const FRAGMENTS: &[&str] =
+    &["the", " then", "<|end|>", "<think>", "<", "|>", "e\u{301}", "\u{e000}", "\n", "中", "'s", "a", "aaaa"];
 
 fn base() -> (Vec<String>, Vec<TokenKind>, Vec<String>) {
     let mut tokens: Vec<String> = load::alphabet().into_iter().map(String::from).collect();
@@ -66,12 +65,7 @@ fn mutated(random: &mut Random) -> TokenizerSpec {
         0 => MergeList::RanksOnly,
         _ => MergeList::Lines(merges),
     };
-    TokenizerSpec {
-        tokens,
-        kinds,
-        merges,
-        splitter: Splitter::Qwen35,
-    }
+    TokenizerSpec { tokens, kinds, merges, splitter: Splitter::Qwen35 }
 }
 
 fn check_laws(tokenizer: &Tokenizer, text: &str) {
@@ -79,10 +73,7 @@ fn check_laws(tokenizer: &Tokenizer, text: &str) {
     let normal = tokenizer.decode(&ids);
     let is_plain = |id: &TokenId| matches!(tokenizer.kind(*id), Some(TokenKind::Normal | TokenKind::Byte));
     assert!(ids.iter().all(is_plain), "{text:?}");
-    assert!(
-        text.chars().any(|ch| ch >= '\u{300}') || normal == text.as_bytes(),
-        "{text:?}"
-    );
+    assert!(text.chars().any(|ch| ch >= '\u{300}') || normal == text.as_bytes(), "{text:?}");
     let guarded = guard(text, tokenizer.added_tokens());
     assert_eq!(unguard(&guarded), text);
     assert_eq!(tokenizer.encode_template(&guarded), ids, "{text:?}");
@@ -105,8 +96,5 @@ fn mutated_lists_and_texts_keep_the_laws() {
             }
         }
     }
-    assert!(
-        n_built > n_inputs / 10 && n_built < n_inputs,
-        "{n_built} of {n_inputs} were built"
-    );
+    assert!(n_built > n_inputs / 10 && n_built < n_inputs, "{n_built} of {n_inputs} were built");
 }

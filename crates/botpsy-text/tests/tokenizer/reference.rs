@@ -11,12 +11,7 @@ fn check_ids(tokenizer: &Tokenizer, cases: &Value, field: &str) -> usize {
     let cases = cases["cases"].as_array().unwrap();
     for case in cases {
         let text = case["text"].as_str().unwrap();
-        let expected: Vec<u64> = case[field]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|id| id.as_u64().unwrap())
-            .collect();
+        let expected: Vec<u64> = case[field].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
         let ids: Vec<u64> = tokenizer.encode(text).into_iter().map(|id| u64::from(id.0)).collect();
         assert_eq!(ids, expected, "{text:?}");
     }
@@ -25,10 +20,7 @@ fn check_ids(tokenizer: &Tokenizer, cases: &Value, field: &str) -> usize {
 
 #[test]
 fn tiny_vocabulary_gives_the_listed_ids() {
-    assert_eq!(
-        check_ids(&load::tiny(), &load::json("reference/tokenizer-tiny-cases.json"), "ids"),
-        55
-    );
+    assert_eq!(check_ids(&load::tiny(), &load::json("reference/tokenizer-tiny-cases.json"), "ids"), 55);
 }
 
 #[test]
@@ -50,16 +42,8 @@ fn random_unicode_gives_the_words_and_ids_of_the_oracle() {
     let cases = load::json(more.as_deref().unwrap_or("tokenizer/random.json"));
     for case in cases["cases"].as_array().unwrap() {
         let text = case["text"].as_str().unwrap();
-        let expected: Vec<u64> = case["words"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|len| len.as_u64().unwrap())
-            .collect();
-        let words: Vec<u64> = Splitter::Qwen35
-            .words(text)
-            .map(|word| word.chars().count() as u64)
-            .collect();
+        let expected: Vec<u64> = case["words"].as_array().unwrap().iter().map(|len| len.as_u64().unwrap()).collect();
+        let words: Vec<u64> = Splitter::Qwen35.words(text).map(|word| word.chars().count() as u64).collect();
         assert_eq!(words, expected, "{text:?}");
     }
     let n_cases = check_ids(&load::tiny(), &cases, "tiny");

@@ -29,11 +29,7 @@ fn any_split_gives_the_text_of_the_whole() {
                 bytes.insert(at, [0x80, 0xc2, 0xe0, 0xed, 0xf0, 0xf4, 0xff, 0xa0][random.below(8)]);
             }
         }
-        assert_eq!(
-            stream_in_pieces(&bytes, &mut random),
-            String::from_utf8_lossy(&bytes),
-            "{bytes:x?}"
-        );
+        assert_eq!(stream_in_pieces(&bytes, &mut random), String::from_utf8_lossy(&bytes), "{bytes:x?}");
     }
 }
 
@@ -55,9 +51,7 @@ fn tokens_one_by_one_give_the_decoded_text() {
     let tokenizer = load::tiny();
     let mut random = Random::new(3);
     for _ in 0..5_000 {
-        let ids: Vec<TokenId> = (0..random.below(20))
-            .map(|_| TokenId(random.below(520) as u32))
-            .collect();
+        let ids: Vec<TokenId> = (0..random.below(20)).map(|_| TokenId(random.below(520) as u32)).collect();
         let shown: Vec<TokenId> = ids.iter().copied().filter(|&id| !tokenizer.is_special(id)).collect();
         for (special, expected) in [(SpecialTokens::Keep, &ids), (SpecialTokens::Skip, &shown)] {
             let mut detokenizer = Detokenizer::new(special);

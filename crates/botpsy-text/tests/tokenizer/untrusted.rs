@@ -60,10 +60,7 @@ const TRUSTED: &[&str] = &[
 /// Cuts at tokens that lie wholly in trusted text, by trying every position and every token.
 fn expected_ids(tokenizer: &Tokenizer, fields: &[(bool, String)]) -> Vec<TokenId> {
     let text: String = fields.iter().map(|(_, text)| text.as_str()).collect();
-    let trusted: Vec<bool> = fields
-        .iter()
-        .flat_map(|(trusted, text)| vec![*trusted; text.len()])
-        .collect();
+    let trusted: Vec<bool> = fields.iter().flat_map(|(trusted, text)| vec![*trusted; text.len()]).collect();
     let mut ids = Vec::new();
     let (mut at, mut plain) = (0, 0);
     while at < text.len() {
@@ -106,11 +103,7 @@ fn tokens_are_recognized_in_trusted_text_only() {
             })
             .collect();
         let rendered = render(&tokenizer, &fields);
-        assert_eq!(
-            tokenizer.encode_template(&rendered),
-            expected_ids(&tokenizer, &fields),
-            "{fields:?}"
-        );
+        assert_eq!(tokenizer.encode_template(&rendered), expected_ids(&tokenizer, &fields), "{fields:?}");
         let plain: String = fields.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(unguard(&rendered), plain);
     }
@@ -121,21 +114,14 @@ fn every_added_token_stays_plain_text_when_untrusted() {
     let tokenizer = load::tiny();
     assert_eq!(tokenizer.added_tokens().iter().len(), 26);
     for (token, id) in tokenizer.added_tokens().iter() {
-        for text in [
-            token.to_owned(),
-            format!("a{token}b"),
-            format!(" {token}{token}\n"),
-            format!("<{token}>"),
-        ] {
+        for text in [token.to_owned(), format!("a{token}b"), format!(" {token}{token}\n"), format!("<{token}>")] {
             assert!(tokenizer.encode(&text).contains(&id), "{text:?}");
             let guarded = guard(&text, tokenizer.added_tokens());
             for field in [&guarded, guarded.trim()] {
                 let ids = tokenizer.encode_template(&format!("<|im_start|>user\n{field}<|im_end|>"));
                 let inner = &ids[1..ids.len() - 1];
                 assert!(
-                    inner
-                        .iter()
-                        .all(|&id| tokenizer.added_tokens().iter().all(|(_, added)| added != id)),
+                    inner.iter().all(|&id| tokenizer.added_tokens().iter().all(|(_, added)| added != id)),
                     "{text:?}"
                 );
                 assert_eq!(tokenizer.decode_lossy(inner), format!("user\n{}", unguard(field)));
@@ -148,12 +134,9 @@ fn every_added_token_stays_plain_text_when_untrusted() {
 #[test]
 fn trimming_a_guarded_text_uncovers_nothing() {
     let tokenizer = load::tiny();
-    for (before, field, after) in [
-        ("<|im_", " end|>", ""),
-        ("<|im_", "\n end|> ", "x"),
-        ("", "<|im_ \n", "end|>"),
-        ("<tool_", "\u{1f}call>", ""),
-    ] {
+    for (before, field, after) in
+        [("<|im_", " end|>", ""), ("<|im_", "\n end|> ", "x"), ("", "<|im_ \n", "end|>"), ("<tool_", "\u{1f}call>", "")]
+    {
         let guarded = guard(field, tokenizer.added_tokens());
         let trimmed = guarded.trim_matches(|ch: char| ch.is_whitespace() || ch == '\u{1f}');
         let rendered = format!("{before}{trimmed}{after}");
@@ -168,18 +151,9 @@ fn trimming_a_guarded_text_uncovers_nothing() {
 #[test]
 fn texts_without_tokens_are_left_alone() {
     let tokenizer = load::tiny();
-    for text in [
-        "",
-        "hello",
-        "a < b > c",
-        "think",
-        "name",
-        "<thinking>",
-        "| x |\n|--|",
-        "</p>",
-        "</function>",
-        "1 <= 2",
-    ] {
+    for text in
+        ["", "hello", "a < b > c", "think", "name", "<thinking>", "| x |\n|--|", "</p>", "</function>", "1 <= 2"]
+    {
         assert_eq!(guard(text, tokenizer.added_tokens()), text);
         assert_eq!(tokenizer.encode_template(text), tokenizer.encode(text));
     }
@@ -192,10 +166,7 @@ fn characters_join_across_a_dropped_break() {
     let tokenizer = load::tiny();
     // The break falls between `>` and the mark that NFC joins to it.
     let guarded = guard("<think>\u{338}", tokenizer.added_tokens());
-    assert_eq!(
-        tokenizer.encode_template(&guarded),
-        tokenizer.encode_untrusted("<think\u{226f}")
-    );
+    assert_eq!(tokenizer.encode_template(&guarded), tokenizer.encode_untrusted("<think\u{226f}"));
     let rendered = format!("e{}", guard("\u{301}", tokenizer.added_tokens()));
     assert_eq!(tokenizer.encode_template(&rendered), tokenizer.encode("é"));
 }
