@@ -3,6 +3,7 @@
 use std::io;
 
 use botpsy_chat::{ChatEvent, Completion};
+use botpsy_text::conversation::ToolSpec;
 use botpsy_text::tool_call::Delta;
 use indicatif::ProgressBar;
 use serde_json::{Map, Value};
@@ -54,12 +55,17 @@ impl AnswerPrinter {
         }
     }
 
-    /// Ends the answer, with a line about its length and speed for whoever watches.
-    pub(crate) fn finish(mut self, completion: &Completion) -> io::Result<()> {
+    /// Ends the answer: says which calls are to none of `tools`, and its length and speed for whoever watches.
+    pub(crate) fn finish(mut self, completion: &Completion, tools: &[ToolSpec]) -> io::Result<()> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
         self.begin(Part::Nothing)?;
+        for call in &completion.message.tool_calls {
+            if !self.quiet && tools.iter().all(|tool| tool.name != call.name) {
+                output::note(&format!("{} is not one of the tools on offer", call.name));
+            }
+        }
         if self.err.is_terminal() && !self.quiet {
             self.err.write_dimmed(&format!("{}\n", summary(completion)))?;
         }

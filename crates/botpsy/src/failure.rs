@@ -73,10 +73,8 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
         return Exit::Done;
     }
     let failure = error.downcast_ref::<Failure>();
-    let mut text = format!("error: {}\n", message(error));
-    if let Some(failure) = failure {
-        text += &format!("help: {}\n", failure.help);
-    }
+    let help = failure.map_or("run it again; if that does not help, report it", |failure| &failure.help);
+    let text = format!("error: {}\nhelp: {help}\n", message(error));
     // Nothing is left to tell it to when standard error is gone too.
     let _ = io::stderr().write_all(text.as_bytes());
     failure.map_or(Exit::Failed, |failure| failure.exit)

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use botpsy_chat::{ChatError, ChatModel, LoadOptions, ModelSource, Overrides, Vocabulary};
-use botpsy_engine::{PenaltyScope, SamplerOrder};
+use botpsy_engine::{Error as EngineError, PenaltyScope, SamplerOrder};
 use botpsy_kernels::attention::KvType;
 use botpsy_model::Activations;
 
-use crate::args::{Act, Kv, ModelArgs, Order, SamplingArgs, ThinkingArgs};
+use crate::args::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs, ThinkingArgs};
 use crate::embedded;
 use crate::failure::{bad_input, failed};
 
@@ -26,20 +26,20 @@ pub(crate) fn vocabulary(model: &Path) -> anyhow::Result<Vocabulary> {
 }
 
 /// Loads a model, with sampling flags in force for all its requests, and tells what was not as asked.
-pub(crate) fn load(args: &ModelArgs, overrides: Overrides) -> anyhow::Result<ChatModel> {
-    let options = load_options(args, overrides);
-    let model = ChatModel::load(&source(&args.model), &options).map_err(model_error)?;
+pub(crate) fn load(args: &LoadArgs, overrides: Overrides) -> anyhow::Result<ChatModel> {
+    let context = args.ctx.map(|tokens| tokens as usize);
+    let options = LoadOptions { context, overrides, ..load_options(&args.model) };
+    let model = ChatModel::load(&source(&args.model.model), &options).map_err(model_error)?;
     for notice in model.notices() {
         crate::output::note(&notice.to_string());
     }
     Ok(model)
 }
 
-/// How the flags have a model loaded.
-pub(crate) fn load_options(args: &ModelArgs, overrides: Overrides) -> LoadOptions {
+/// How the flags have a model compute.
+pub(crate) fn load_options(args: &ModelArgs) -> LoadOptions {
     LoadOptions {
         threads: args.threads.map(usize::from),
-        context: args.ctx.map(|tokens| tokens as usize),
         kv_type: match args.kv {
             Kv::F16 => KvType::F16,
             Kv::F32 => KvType::F32,
@@ -48,7 +48,7 @@ pub(crate) fn load_options(args: &ModelArgs, overrides: Overrides) -> LoadOption
             Act::F32 => Activations::F32,
             Act::Int8 => Activations::Int8,
         },
-        overrides,
+        ..LoadOptions::default()
     }
 }
 
@@ -94,7 +94,10 @@ fn greedy() -> Overrides {
 pub(crate) fn model_error(error: ChatError) -> anyhow::Error {
     let help = match &error {
         ChatError::Isa(_) => "unset BOTPSY_ISA, or set it to one of those named above",
-        ChatError::Engine(_) => "change the flag named above; `--help` lists them",
+        ChatError::Engine(EngineError::Setting { .. }) => "change the flag of that name; `--help` lists them",
+        ChatError::Engine(_) => {
+            "give at least one token id, all of this model's vocabulary; `botpsy tokenize` makes them"
+        }
         ChatError::ContextLength { .. } => "ask for a larger context with --ctx, or give less text",
         ChatError::Template(_) => "change the messages, or take another template",
         _ => {
@@ -107,7 +110,7 @@ pub(crate) fn model_error(error: ChatError) -> anyhow::Error {
 /// An error from answering: what the user gave, or, for damaged weights, the run.
 pub(crate) fn answer_error(error: ChatError) -> anyhow::Error {
     match error {
-        ChatError::Engine(botpsy_engine::Error::BadLogit { .. }) => {
+        ChatError::Engine(EngineError::BadLogit { .. }) => {
             failed(error, "the weights are damaged: take another copy of the file")
         }
         error => model_error(error),

@@ -4,18 +4,25 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
+use crate::failure::OrFail;
+
 /// Writes a result to standard output and sends it off.
-pub(crate) fn result(bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn result(bytes: &[u8]) -> anyhow::Result<()> {
+    write_out(bytes).context("standard output").or_failed("check where the output goes, and that there is room")
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
 }
 
 /// Writes one JSON value on a line of its own.
-pub(crate) fn json(value: &Value) -> io::Result<()> {
+pub(crate) fn json(value: &Value) -> anyhow::Result<()> {
     result(format!("{value}\n").as_bytes())
 }
 
@@ -76,7 +83,7 @@ impl Screen {
 
     fn write_raw(self, bytes: &[u8]) -> io::Result<()> {
         match self.stream {
-            Stream::Out => result(bytes),
+            Stream::Out => write_out(bytes),
             Stream::Err => io::stderr().write_all(bytes),
         }
     }

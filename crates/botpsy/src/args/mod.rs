@@ -6,7 +6,7 @@ mod text;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use model::{Act, Kv, ModelArgs, Order, SamplingArgs};
+pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
 pub(crate) use run::{
     AskArgs, ChatArgs, CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs,
 };
@@ -29,26 +29,15 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Asks once: prints the answer and the tool calls.
     Ask(AskArgs),
-    /// Talks, turn by turn.
     Chat(ChatArgs),
-    /// Continues token ids or plain text, without a chat template.
     Generate(GenerateArgs),
-    /// Computes the logits of every given token.
     Logits(LogitsArgs),
-    /// Turns text into token ids.
     Tokenize(TokenizeArgs),
-    /// Turns token ids into text.
     Detokenize(DetokenizeArgs),
-    /// Renders messages and tools through a chat template.
     Render(RenderArgs),
-    /// Takes a model's raw text apart: reasoning, content, tool calls.
     Parse(ParseArgs),
-    /// Shows what a model file holds.
     Inspect(InspectArgs),
-    /// Converts a safetensors folder to one GGUF file.
     Convert(ConvertArgs),
-    /// Prints a completion script for a shell.
     Completions(CompletionsArgs),
 }

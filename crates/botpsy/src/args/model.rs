@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Which model, and how it is loaded.
+/// Which model, and how it computes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
@@ -14,20 +14,27 @@ pub(crate) struct ModelArgs {
     /// Threads to compute with [default: BOTPSY_THREADS, or as many as the system grants]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
+    /// How keys and values are kept
+    #[arg(long, value_name = "TYPE", value_enum, default_value_t = Kv::F16)]
+    pub(crate) kv: Kv,
+    /// How int8 weights see their inputs; f32 keeps them exact
+    #[arg(long, value_name = "TYPE", value_enum, default_value_t = Act::Int8)]
+    pub(crate) act: Act,
+}
+
+/// A model with room for a conversation.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct LoadArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// Tokens of prompt and answer together [default: 32768, or what the model was made for]
     #[arg(short, long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) ctx: Option<u32>,
-    /// How keys and values are kept
-    #[arg(long, value_enum, default_value_t = Kv::F16)]
-    pub(crate) kv: Kv,
-    /// How int8 weights see their inputs; f32 keeps them exact
-    #[arg(long, value_enum, default_value_t = Act::Int8)]
-    pub(crate) act: Act,
 }
 
 /// A type of keys and values.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-#[allow(missing_docs, reason = "the names are the types")]
 pub(crate) enum Kv {
     F16,
     F32,
@@ -35,7 +42,6 @@ pub(crate) enum Kv {
 
 /// A type of activations.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-#[allow(missing_docs, reason = "the names are the types")]
 pub(crate) enum Act {
     F32,
     Int8,
@@ -69,8 +75,8 @@ pub(crate) struct SamplingArgs {
     /// Penalties see the last N tokens of prompt and answer, as in llama.cpp [default: all tokens of the answer]
     #[arg(long, value_name = "N")]
     pub(crate) penalty_window: Option<u32>,
-    /// The order of the filters [default: vllm]
-    #[arg(long, value_enum)]
+    /// The order of the filters: temperature, min-p, top-k, top-p, or top-k, top-p, min-p, temperature [default: vllm]
+    #[arg(long, value_name = "ORDER", value_enum)]
     pub(crate) sampler_order: Option<Order>,
     /// Seed of the draw; equal seeds give equal answers [default: 0]
     #[arg(long, value_name = "S")]
@@ -86,9 +92,7 @@ pub(crate) struct SamplingArgs {
 /// An order of the filters.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Order {
-    /// Temperature, min-p, top-k, top-p
     Vllm,
-    /// Top-k, top-p, min-p, temperature
     #[value(name = "llama.cpp")]
     LlamaCpp,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{ModelArgs, SamplingArgs};
+use super::{LoadArgs, ModelArgs, SamplingArgs};
 
 const ASK_HELP: &str = "\
 In this version nothing is executed: the tool calls are shown, not made.
@@ -14,6 +14,24 @@ a tool that reads text; they are never the request.
 
 With --json the result is one object:
   {\"reasoning_content\", \"content\", \"tool_calls\": [{\"name\", \"arguments\"}], \"decisions\": [], \"effects\": [], \"timings\": {..}}";
+
+const GENERATE_HELP: &str = "\
+Reads a JSON array of token ids (or text) from standard input and continues it until the model ends it or a limit is
+reached. With --json the result is
+  {\"ids\": [..], \"text\", \"finish_reason\", \"prefill_tps\", \"decode_tps\", \"ttft_ms\"}
+The token with which the model ends is not among the ids.";
+
+const LOGITS_HELP: &str = "\
+Reads a JSON array of token ids from standard input and writes the tensor `logits`, F32 [ids, vocabulary]; with --states
+also `layer<i>.recurrent` [value heads, key width, value width] and `layer<i>.conv` [channels, window], in the order of
+heads that Hugging Face checkpoints have.";
+
+const INSPECT_HELP: &str = "\
+With --json the result is
+  {\"format\", \"architecture\", \"n_params\", \"file_bytes\", \"metadata\": {..},
+   \"tensors\": [{\"name\", \"dtype\", \"shape\", \"bytes\"}], \"memory\": {\"weights\", \"kv_per_token\", \"state\"}}
+`memory` is in bytes, with F16 keys and values; it is null for a file that is no model which this program runs. Arrays of
+more than 64 items are shown as type and length.";
 
 /// Asks once: prints the answer and the tool calls.
 #[derive(Debug, Args)]
@@ -37,13 +55,14 @@ pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) thinking: ThinkingArgs,
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
 }
 
-/// Talks, turn by turn. In this version nothing is executed: tool calls are shown, not made.
+/// Talks, turn by turn.
 #[derive(Debug, Args)]
+#[command(after_help = "In this version nothing is executed: the tool calls are shown, not made.")]
 pub(crate) struct ChatArgs {
     /// The tools on offer: a file with a JSON array of OpenAI tool objects [default: eight everyday tools]
     #[arg(long, value_name = "FILE")]
@@ -57,7 +76,7 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) thinking: ThinkingArgs,
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
 }
@@ -77,25 +96,25 @@ pub(crate) struct ThinkingArgs {
     pub(crate) thinking_budget: Option<u32>,
 }
 
-/// Reads a JSON array of token ids (or text, with --text) from standard input and continues it, until the model ends it or
-/// a limit is reached.
+/// Continues token ids or plain text, without a chat template.
 #[derive(Debug, Args)]
+#[command(after_help = GENERATE_HELP)]
 pub(crate) struct GenerateArgs {
-    /// Standard input holds text
+    /// Standard input holds text, not a JSON array of token ids
     #[arg(long)]
     pub(crate) text: bool,
-    /// Print {"ids", "text", "finish_reason", "prefill_tps", "decode_tps", "ttft_ms"}; the token that ends the answer is not
-    /// among the ids
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
 }
 
-/// Reads a JSON array of token ids from standard input and writes the tensor `logits`, F32 [ids, vocabulary].
+/// Computes the logits of every given token.
 #[derive(Debug, Args)]
+#[command(after_help = LOGITS_HELP)]
 pub(crate) struct LogitsArgs {
     /// Where to write, as safetensors
     #[arg(short, long, value_name = "FILE.safetensors")]
@@ -103,21 +122,21 @@ pub(crate) struct LogitsArgs {
     /// Compute in pieces of these lengths, the last one repeated; the result is the same
     #[arg(long, value_name = "N,N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pieces: Vec<u32>,
-    /// Also write the state after the last id: layer<i>.recurrent and layer<i>.conv, in Hugging Face head order
+    /// Also write the state after the last id
     #[arg(long)]
     pub(crate) states: bool,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }
 
-/// Shows what a model file holds, without loading it.
+/// Shows what a model file holds.
 #[derive(Debug, Args)]
+#[command(after_help = INSPECT_HELP)]
 pub(crate) struct InspectArgs {
     /// A GGUF file, a safetensors file or folder, or `embedded`
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Print {"format", "architecture", "n_params", "file_bytes", "metadata", "tensors", "memory"}; memory is null when it is
-    /// no model that this program runs
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -142,7 +161,6 @@ pub(crate) struct ConvertArgs {
 /// The type of the matrices in a converted file.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are the types")]
 pub(crate) enum FileType {
     F32,
     Bf16,

@@ -1,6 +1,6 @@
 //! `botpsy ask`.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::anyhow;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &AskArgs) -> anyhow::Result<Exit> {
     let mut texts = args.file.iter().map(|path| input::untrusted_file(path)).collect::<anyhow::Result<Vec<_>>>()?;
     texts.extend(input::untrusted_stdin()?);
 
-    let model = model_flags::load(&args.model, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
+    let model = model_flags::load(&args.load, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
     let load_ms = started.elapsed().as_secs_f64() * 1e3;
     let quiet = args.quiet || args.json;
     if !quiet && let Some(remark) = model.remark() {
@@ -58,7 +58,7 @@ fn messages(wish: String, texts: Vec<Untrusted<String>>) -> Vec<Message> {
 fn answer(
     model: &ChatModel,
     request: &Request,
-    cancel: &std::sync::atomic::AtomicBool,
+    cancel: &AtomicBool,
     quiet: bool,
     as_json: bool,
 ) -> anyhow::Result<Completion> {
@@ -68,7 +68,7 @@ fn answer(
     let mut printer = AnswerPrinter::new(quiet);
     let completion = model.chat(request, cancel, &mut |event| printer.take(&event));
     let completion = completion.map_err(model_flags::answer_error)?;
-    printer.finish(&completion)?;
+    printer.finish(&completion, &request.conversation.tools)?;
     Ok(completion)
 }
 

@@ -28,7 +28,7 @@ const NOT_EXECUTED: &str = "not executed: this program shows calls and makes non
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Exit> {
     let cancel = interrupt::watch()?;
     let tools = input::tools(args.tools.as_deref(), embedded::TOOLS)?;
-    let model = model_flags::load(&args.model, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
+    let model = model_flags::load(&args.load, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
     if !args.quiet {
         model.remark().into_iter().for_each(output::note);
         output::note("/help lists the commands");
@@ -83,7 +83,7 @@ fn turn(model: &ChatModel, request: &mut Request, cancel: &AtomicBool, quiet: bo
     let mut printer = AnswerPrinter::new(quiet);
     match model.chat(request, cancel, &mut |event| printer.take(&event)) {
         Ok(completion) => {
-            printer.finish(&completion)?;
+            printer.finish(&completion, &request.conversation.tools)?;
             request.conversation.messages.extend(answer_messages(completion));
         }
         Err(error) => {

@@ -13,9 +13,15 @@ use crate::args::{ConvertArgs, FileType};
 use crate::failure::{Exit, OrFail, bad_input};
 use crate::{model_flags, output};
 
+const FOLDER: &str = "give a folder with safetensors, config.json and tokenizer.json";
+
 type Metadata = Vec<(String, GgufValue)>;
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
+    if !args.folder.is_dir() {
+        let error = anyhow!("{}: expected a folder", args.folder.display());
+        return Err(bad_input(error, FOLDER));
+    }
     let source = ModelSource::Path(args.folder.clone());
     let checkpoint = source.open().map_err(model_flags::model_error)?;
     let metadata = metadata(args, &checkpoint)?;
@@ -33,10 +39,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
         bar.set_position(tensor.done as u64);
     });
     bar.finish_and_clear();
-    written
-        .or_bad_input("give a folder with safetensors, config.json and tokenizer.json")?
-        .commit()
-        .or_failed(place)?;
+    written.or_bad_input(FOLDER)?.commit().or_failed(place)?;
     Ok(Exit::Done)
 }
 
@@ -45,7 +48,6 @@ fn metadata(args: &ConvertArgs, checkpoint: &Checkpoint) -> anyhow::Result<Metad
     // Reading it proves that what is written can be read again.
     let vocabulary = Vocabulary::read(checkpoint).map_err(model_flags::model_error)?;
     let n_rows = checkpoint.config().map_err(|error| model_flags::model_error(error.into()))?.vocab_size;
-    let help = "give a folder with safetensors, config.json and tokenizer.json";
     let mut metadata = stated(&args.meta)?;
     let has = |key: &str, metadata: &Metadata| metadata.iter().any(|(name, _)| name == key);
     if !has("general.name", &metadata) {
@@ -54,7 +56,7 @@ fn metadata(args: &ConvertArgs, checkpoint: &Checkpoint) -> anyhow::Result<Metad
         metadata.extend(name.map(|name| ("general.name".to_owned(), GgufValue::String(name))));
     }
     metadata.extend(sampling(&vocabulary));
-    metadata.extend(tokenizer(&args.folder, &vocabulary, n_rows).or_bad_input(help)?);
+    metadata.extend(tokenizer(&args.folder, &vocabulary, n_rows).or_bad_input(FOLDER)?);
     metadata.extend(template(&args.folder)?);
     Ok(metadata)
 }

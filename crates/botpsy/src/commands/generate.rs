@@ -24,7 +24,7 @@ struct Generated {
 pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Exit> {
     let cancel = interrupt::watch()?;
     let given = if args.text { Input::Text(input::stdin_text()?) } else { Input::Ids(input::stdin_ids()?) };
-    let model = model_flags::load(&args.model, model_flags::overrides(&args.sampling))?;
+    let model = model_flags::load(&args.load, model_flags::overrides(&args.sampling))?;
     let prompt = match given {
         Input::Ids(ids) => ids,
         Input::Text(text) => model.tokenizer().encode(&text).into_iter().map(|id| id.0).collect(),

@@ -3,7 +3,7 @@
 use std::iter;
 
 use anyhow::anyhow;
-use botpsy_chat::{ChatError, Overrides};
+use botpsy_chat::ChatError;
 use botpsy_format::safetensors::{NewTensor, write_file};
 use botpsy_kernels::Context;
 use botpsy_model::{Logits, Model, Scratch, Segment, State};
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &LogitsArgs) -> anyhow::Result<Exit> {
         return Err(bad_input(anyhow!("standard input: the array of token ids is empty"), "give at least one id"));
     }
     let flags = &args.model;
-    let options = model_flags::load_options(flags, Overrides::default());
+    let options = model_flags::load_options(flags);
     let load = || -> Result<(Context, Model), ChatError> {
         let ctx = options.compute_context()?;
         let checkpoint = model_flags::source(&flags.model).open()?;

@@ -1,0 +1,19 @@
+//! Runs the built program on the fixtures, and checks the repository itself.
+
+#![allow(clippy::unwrap_used)]
+
+mod ask;
+mod chat;
+mod convert;
+mod errors;
+mod generate;
+mod help;
+mod hostile;
+mod inspect;
+mod layout;
+mod logits;
+mod parse;
+mod random_weights;
+mod render;
+mod support;
+mod tokenize;
