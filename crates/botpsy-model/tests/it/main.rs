@@ -9,4 +9,5 @@ mod fixture;
 mod logits;
 mod malformed;
 mod plain;
+mod random_configs;
 mod states;
