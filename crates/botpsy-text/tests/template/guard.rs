@@ -5,6 +5,7 @@ use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{SENTINEL, TokenId, Tokenizer, unguard};
 use serde_json::{Map, Value, json};
 
+use crate::fuzz::Random;
 use crate::{compile, fixture, json_fixture, load, qwen35_jinja};
 
 /// The built-in template and those from files.
@@ -59,24 +60,32 @@ fn guarded_text_without_sentinels_is_the_plain_rendering() {
 
 /// A conversation that uses every role and field, with `word` in the place of each text.
 fn everywhere(word: &str) -> Conversation {
-    let argument = Map::from_iter([(word.to_owned(), json!([word, { word: word }])), ("k".to_owned(), json!(word))]);
-    let parameters = json!({
-        "type": "object",
-        "properties": Map::from_iter([(word.to_owned(), json!({ "description": word, "enum": [word] }))]),
-    });
-    let function = json!({ "name": "f", "description": word, "parameters": parameters });
-    let call = |name: &str| json!({ "id": word, "type": "function", "function": { "name": name, "arguments": Value::from(argument.clone()) } });
+    everywhere_from(|| word.to_owned())
+}
+
+/// A conversation that uses every role and field, each text another one of `word`.
+fn everywhere_from(mut word: impl FnMut() -> String) -> Conversation {
+    let mut call = |is_offered: bool| {
+        let nested = Map::from_iter([(word(), json!(word()))]);
+        let arguments = Map::from_iter([(word(), json!([word(), nested])), ("k".to_owned(), json!(word()))]);
+        let name = if is_offered { "f".to_owned() } else { word() };
+        json!({ "id": word(), "type": "function", "function": { "name": name, "arguments": arguments } })
+    };
+    let calls = [call(false), call(true), call(false)];
+    let properties = Map::from_iter([(word(), json!({ "description": word(), "enum": [word()] }))]);
+    let parameters = json!({ "type": "object", "properties": properties });
+    let function = json!({ "name": "f", "description": word(), "parameters": parameters });
+    let tools = [json!({ "type": "function", "function": function, word(): word() })];
     let messages = json!([
-        { "role": "system", "content": word, "name": word },
-        { "role": "user", "content": [{ "type": "text", "text": word }], "name": word },
-        { "role": "assistant", "content": word, "reasoning_content": word, "tool_calls": [call(word), call("f")] },
-        { "role": "tool", "content": word, "tool_call_id": word, "name": word },
-        { "role": "user", "content": word },
-        { "role": "assistant", "content": word, "reasoning_content": word, "tool_calls": [call(word)] },
-        { "role": "tool", "content": word },
-        { "role": "tool", "content": word },
+        { "role": "system", "content": word(), "name": word() },
+        { "role": "user", "content": [{ "type": "text", "text": word() }], "name": word() },
+        { "role": "assistant", "content": word(), "reasoning_content": word(), "tool_calls": [calls[0], calls[1]] },
+        { "role": "tool", "content": word(), "tool_call_id": word(), "name": word() },
+        { "role": "user", "content": word() },
+        { "role": "assistant", "content": word(), "reasoning_content": word(), "tool_calls": [calls[2]] },
+        { "role": "tool", "content": word() },
+        { "role": "tool", "content": word() },
     ]);
-    let tools = [json!({ "type": "function", "function": function, word: word })];
     Conversation::from_json(messages.as_array().expect("a list"), &tools).expect("a conversation")
 }
 
@@ -103,6 +112,32 @@ fn special_tokens_stay_plain_text_in_every_role_and_field() {
                 let ids = added_ids(&tokenizer, &template, &everywhere(word));
                 assert_eq!(ids, expected, "{word:?}, {template:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn pieces_of_tokens_in_different_fields_never_make_one() {
+    let tokenizer = load::tiny();
+    let specials: Vec<&str> = tokenizer.added_tokens().iter().map(|(text, _)| text).collect();
+    let mut random = Random(20_261_202);
+    for template in templates() {
+        let expected = added_ids(&tokenizer, &template, &everywhere("harmless"));
+        for round in 0..300 {
+            let conversation = everywhere_from(|| {
+                let special = specials[random.below(specials.len())];
+                let at = 1 + random.below(special.len() - 1);
+                let space = ["", " ", "\n", "\u{1c}", "\r\n"][random.below(5)];
+                match random.below(4) {
+                    0 => format!("{space}{}", &special[..at]),
+                    1 => format!("{}{space}", &special[at..]),
+                    2 => format!("{}{space}{}", &special[at..], &special[..at]),
+                    _ => format!("{space}{special}{}", &special[..at]),
+                }
+            });
+            assert_eq!(added_ids(&tokenizer, &template, &conversation), expected, "round {round}, {template:?}");
+            let (plain, prompt) = prompt(&template, &conversation, &Map::new(), &tokenizer);
+            assert_eq!(unguard(&prompt.unwrap().text), plain.unwrap(), "round {round}, {template:?}");
         }
     }
 }
