@@ -144,22 +144,22 @@ impl Groups<'_> {
 
     /// Rows as they are in the file: each is decoded once and multiplied with every input row.
     #[inline(always)]
-    fn decoded_rows(&self, dot: impl Fn(&[f32], &[f32]) -> f32) {
+    fn decoded_rows(&self, dot: impl Dot) {
         thread_local!(static ROW: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) });
         let Packed::Blocks { dtype, bytes, row_bytes } = &self.w.packed else {
             return;
         };
-        ROW.with_borrow_mut(|row| {
-            row.resize(self.w.cols(), 0.0);
-            for group in self.groups.clone() {
-                for lane in 0..LANES.min(self.w.rows() - group * LANES) {
-                    dequantize_row(*dtype, &bytes[(group * LANES + lane) * row_bytes..][..*row_bytes], row);
-                    for (t, x) in self.x.exact.chunks_exact(self.x.cols).enumerate() {
-                        self.out(t, group)[lane] = dot(row, x);
-                    }
+        let mut row = ROW.take();
+        row.resize(self.w.cols(), 0.0);
+        for group in self.groups.clone() {
+            for lane in 0..LANES.min(self.w.rows() - group * LANES) {
+                dequantize_row(*dtype, &bytes[(group * LANES + lane) * row_bytes..][..*row_bytes], &mut row);
+                for (t, x) in self.x.exact.chunks_exact(self.x.cols).enumerate() {
+                    self.out(t, group)[lane] = dot.of(&row, x);
                 }
             }
-        });
+        }
+        ROW.set(row);
     }
 }
 
@@ -168,7 +168,7 @@ impl Kernel for Groups<'_> {
 
     fn scalar(self) {
         match (&self.w.packed, self.x.quantized) {
-            (Packed::Blocks { .. }, _) => self.decoded_rows(scalar::dot),
+            (Packed::Blocks { .. }, _) => self.decoded_rows(scalar::InOrder),
             (Packed::Q8 { q, d }, Some(x)) => scalar::int8(&self, q, d, x),
             _ => scalar::exact(&self),
         }
@@ -178,12 +178,26 @@ impl Kernel for Groups<'_> {
     fn vector<L: Lanes>(self, l: L) {
         let x = self.x;
         match (&self.w.packed, x.quantized) {
-            (Packed::Blocks { .. }, _) => self.decoded_rows(|w, x| dot(l, w, x)),
+            (Packed::Blocks { .. }, _) => self.decoded_rows(OnLanes(l)),
             (Packed::F32(lines), _) => self.panels(l, &F32Panel { lines, x: x.exact, cols: x.cols }),
             (Packed::Bf16(lines), _) => self.panels(l, &Bf16Panel { lines, x: x.exact, cols: x.cols }),
             (Packed::Q8 { q, d }, Some(rows)) => self.panels(l, &Q8Panel { q, d, x: rows, cols: x.cols }),
             (Packed::Q8 { q, d }, None) => self.panels(l, &Q8ExactPanel { q, d, x: x.exact, cols: x.cols }),
         }
+    }
+}
+
+/// How a decoded row is multiplied with an input row. A trait and no closure, for the reason that `lanes` gives.
+trait Dot {
+    fn of(&self, w: &[f32], x: &[f32]) -> f32;
+}
+
+struct OnLanes<L>(L);
+
+impl<L: Lanes> Dot for OnLanes<L> {
+    #[inline(always)]
+    fn of(&self, w: &[f32], x: &[f32]) -> f32 {
+        dot(self.0, w, x)
     }
 }
 

@@ -2,14 +2,18 @@
 
 use half::f16;
 
-use super::Groups;
+use super::{Dot, Groups};
 use crate::activation::{BLOCK, QuantizedRows};
 use crate::lanes::LANES;
 use crate::pack::Q8Bytes;
 
 /// Sum of products, column by column.
-pub(super) fn dot(w: &[f32], x: &[f32]) -> f32 {
-    w.iter().zip(x).map(|(w, x)| w * x).sum()
+pub(super) struct InOrder;
+
+impl Dot for InOrder {
+    fn of(&self, w: &[f32], x: &[f32]) -> f32 {
+        w.iter().zip(x).map(|(w, x)| w * x).sum()
+    }
 }
 
 /// Exact input rows: each weight row is decoded, then multiplied column by column.
@@ -19,7 +23,7 @@ pub(super) fn exact(groups: &Groups<'_>) {
         for lane in 0..LANES.min(groups.w.rows() - group * LANES) {
             groups.w.row(group * LANES + lane, &mut row);
             for (t, x) in groups.x.exact.chunks_exact(groups.x.cols).enumerate() {
-                groups.out(t, group)[lane] = dot(&row, x);
+                groups.out(t, group)[lane] = InOrder.of(&row, x);
             }
         }
     }
