@@ -11,7 +11,7 @@ pub(crate) struct ModelArgs {
     /// A GGUF file, a safetensors folder, or `embedded` (a small demonstration model)
     #[arg(short, long, value_name = "FILE", default_value = "embedded")]
     pub(crate) model: PathBuf,
-    /// Threads to compute with [default: BOTPSY_THREADS, or as many as the system grants]
+    /// Threads to compute with [default: BOTPSY_THREADS, or as many as the system grants; 1 for the embedded model]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
     /// How keys and values are kept
