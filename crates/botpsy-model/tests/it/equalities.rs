@@ -59,7 +59,7 @@ fn one_thread_equals_several() {
 #[test]
 fn a_snapshot_goes_on_as_if_never_stopped() {
     for_each_model(|isa, fixture, file| {
-        let ctx = context(isa, 2);
+        let ctx = context(isa, 1);
         let model = load(&ctx, &fixture.checkpoint(file), Activations::Int8);
         let tokens = tokens(fixture);
         let whole = logits(&ctx, &model, &mut State::new(&model, KvType::F16), &tokens, &[tokens.len()]);
@@ -81,7 +81,7 @@ fn a_snapshot_goes_on_as_if_never_stopped() {
 #[test]
 fn a_row_of_a_batch_equals_that_row_alone() {
     for_each_model(|isa, fixture, file| {
-        let ctx = context(isa, 2);
+        let ctx = context(isa, 1);
         let model = load(&ctx, &fixture.checkpoint(file), Activations::Int8);
         let sequences = [fixture.tokens(7), fixture.tokens(65), fixture.tokens(64), fixture.tokens(1)];
         let alone: Vec<_> = sequences

@@ -122,6 +122,11 @@ pub(crate) struct Distance {
     pub(crate) kl: f32,
 }
 
+/// The largest of these; not a number when one is none, so that no bar holds then.
+pub(crate) fn largest(values: impl Iterator<Item = f32>) -> f32 {
+    values.max_by(f32::total_cmp).unwrap_or(0.0)
+}
+
 pub(crate) fn distance(reference: &[f32], tested: &[f32]) -> Distance {
     assert_eq!(reference.len(), tested.len());
     let differences = reference.iter().zip(tested).map(|(a, b)| (a - b).abs());
@@ -137,7 +142,7 @@ pub(crate) fn distance(reference: &[f32], tested: &[f32]) -> Distance {
         .map(|(a, b)| log_softmax(a).iter().zip(log_softmax(b)).map(|(p, q)| p.exp() * (p - q)).sum::<f64>())
         .sum();
     Distance {
-        max: differences.fold(0.0, f32::max),
+        max: largest(differences),
         rms: (squares / reference.len() as f64).sqrt() as f32,
         kl: (kl / (reference.len() / VOCAB) as f64) as f32,
     }

@@ -14,7 +14,7 @@ fn check_all_lengths(name: &'static str, file: &str) {
     let fixture = Fixture::open(name);
     let checkpoint = fixture.checkpoint(file);
     for isa in isas() {
-        let ctx = context(isa, 2);
+        let ctx = context(isa, 1);
         let model = load(&ctx, &checkpoint, Activations::F32);
         for n in LENGTHS {
             let (tokens, positions) = (fixture.tokens(n), fixture.positions(n));
@@ -58,7 +58,7 @@ fn check_quantized(name: &'static str, file: &str, tag: &str, bars: Bars) {
     let fixture = Fixture::open(name);
     let checkpoint = fixture.checkpoint(file);
     for isa in isas() {
-        let ctx = context(isa, 2);
+        let ctx = context(isa, 1);
         let exact = load(&ctx, &checkpoint, Activations::F32);
         let int8 = load(&ctx, &checkpoint, Activations::Int8);
         for n in QUANT_LENGTHS {

@@ -2,7 +2,7 @@
 
 use botpsy_model::reference::Reference;
 
-use crate::fixture::{Fixture, QUANT_LENGTHS, VOCAB, distance};
+use crate::fixture::{Fixture, QUANT_LENGTHS, VOCAB, distance, largest};
 
 /// As for the fast path: the bar of the fixtures' README.
 const F32_BAR: f32 = 2e-4;
@@ -53,7 +53,7 @@ fn every_tap_of_the_last_token_matches() {
                 if i + 1 == tokens.len() && fixture.has(&name) {
                     let expected = fixture.tensor(&name);
                     assert_eq!(value.len(), expected.len(), "{name}");
-                    let worst = value.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                    let worst = largest(value.iter().zip(&expected).map(|(a, b)| (a - b).abs()));
                     assert!(worst <= F32_BAR, "{name}: {worst}");
                     compared += 1;
                 }
@@ -85,7 +85,7 @@ fn hidden_states_of_every_layer_match() {
             rows.remove(rows.len() - 2);
             for (layer, row) in rows.iter().enumerate() {
                 let expected = &expected[(layer * tokens.len() + t) * hidden..][..hidden];
-                let worst = row.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                let worst = largest(row.iter().zip(expected).map(|(a, b)| (a - b).abs()));
                 assert!(worst <= F32_BAR, "{name}: entry {layer}, token {t}: {worst}");
             }
         }
