@@ -40,6 +40,8 @@ impl Ran {
 pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_botpsy"));
     command.args(args).env_remove("NO_COLOR").env("BOTPSY_HOME", scratch("home"));
+    // The models are tiny: threads would wait for each other more than they compute.
+    command.env("BOTPSY_THREADS", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
