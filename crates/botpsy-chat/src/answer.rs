@@ -46,6 +46,11 @@ pub enum Notice {
         /// The limit.
         max_tokens: u32,
     },
+    /// The answer was cut by the token limit or the end of the context.
+    Cut {
+        /// Tokens that were written.
+        tokens: usize,
+    },
     /// The thought was closed for the model.
     ThoughtClosed {
         /// Why.
@@ -68,6 +73,7 @@ impl fmt::Display for Notice {
                     "max_tokens is {max_tokens}: with thinking on, the answer may be cut; {FEW_TOKENS} or more is safer"
                 )
             }
+            Notice::Cut { tokens } => write!(f, "the answer was cut after {tokens} tokens: allow more with max_tokens"),
             Notice::ThoughtClosed { reason: CloseReason::Budget, tokens } => {
                 write!(f, "the thought was closed after its budget of {tokens} tokens")
             }

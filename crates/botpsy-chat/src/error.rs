@@ -48,6 +48,12 @@ pub enum ChatError {
     /// Asked for a processor feature that is not there.
     #[error(transparent)]
     Isa(#[from] botpsy_kernels::UnknownIsa),
+    /// `BOTPSY_THREADS` is no number of threads.
+    #[error("BOTPSY_THREADS: `{value}` is no whole number from 1 to 256")]
+    Threads {
+        /// What it says.
+        value: String,
+    },
     /// A script or a recording has no further answer.
     #[error("{what}: no answer is left after {used}")]
     NoAnswerLeft {

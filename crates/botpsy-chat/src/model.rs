@@ -64,9 +64,9 @@ impl LoadOptions {
     /// The instruction set and the threads to compute with.
     ///
     /// # Errors
-    /// If `BOTPSY_ISA` names an instruction set that is unknown or not there.
+    /// If `BOTPSY_ISA` names an instruction set that is unknown or not there, or `BOTPSY_THREADS` is no such number.
     pub fn compute_context(&self) -> Result<Context, ChatError> {
-        Ok(Context { isa: Isa::from_env()?, pool: ThreadPool::new(threads(self.threads)) })
+        Ok(Context { isa: Isa::from_env()?, pool: ThreadPool::new(threads(self.threads)?) })
     }
 }
 
@@ -247,6 +247,11 @@ impl ChatModel {
             Finish::Eos | Finish::Stop => Stop::Eos,
             Finish::Length | Finish::Cancelled => Stop::Length,
         };
+        if finish == Finish::Length {
+            let notice = Notice::Cut { tokens: completion.ids.len() };
+            completion.notices.push(notice.clone());
+            reader.event(ChatEvent::Notice(notice));
+        }
         completion.message = reader.finish(stop);
         Ok(completion)
     }
@@ -281,11 +286,21 @@ impl Provider for ChatModel {
     }
 }
 
+/// The most threads that are of use here.
+const MAX_THREADS: usize = 256;
+
 /// The asked number of threads, the environment's, or the system's.
-fn threads(asked: Option<usize>) -> usize {
-    let stated = asked.or_else(|| std::env::var("BOTPSY_THREADS").ok()?.parse().ok());
+fn threads(asked: Option<usize>) -> Result<usize, ChatError> {
+    let stated = match (asked, std::env::var("BOTPSY_THREADS")) {
+        (Some(asked), _) => Some(asked),
+        (None, Ok(value)) if !value.is_empty() => match value.parse() {
+            Ok(n) if (1..=MAX_THREADS).contains(&n) => Some(n),
+            _ => return Err(ChatError::Threads { value }),
+        },
+        _ => None,
+    };
     let granted = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    stated.filter(|n| *n > 0).unwrap_or_else(granted).min(256)
+    Ok(stated.filter(|n| *n > 0).unwrap_or_else(granted).min(MAX_THREADS))
 }
 
 /// The context in force, and a notice when it is smaller than asked.

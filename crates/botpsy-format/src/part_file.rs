@@ -19,12 +19,26 @@ pub struct PartFile {
 impl PartFile {
     /// Begins the file that will stand at `path`.
     ///
+    /// A link is followed: the file that it leads to is the one to be replaced.
+    ///
     /// # Errors
-    /// If the system refuses.
+    /// If something other than a file stands there (a device, a folder), or the system refuses.
     pub fn create(path: &Path) -> Result<Self> {
+        let io = |source| FormatError::io(path, source);
+        let path = match fs::metadata(path) {
+            Ok(target) if !target.is_file() => {
+                return Err(FormatError::malformed(
+                    &path.display().to_string(),
+                    "output",
+                    "is there and is no regular file",
+                ));
+            }
+            Ok(_) => fs::canonicalize(path).map_err(io)?,
+            Err(_) => path.to_owned(),
+        };
         let part = path.with_added_extension("part");
-        let file = File::create(&part).map_err(|source| FormatError::io(&part, source))?;
-        Ok(Self { path: path.to_owned(), part, out: Some(BufWriter::with_capacity(1 << 16, file)) })
+        let file = File::create(&part).map_err(|source| FormatError::io(&path, source))?;
+        Ok(Self { path, part, out: Some(BufWriter::with_capacity(1 << 16, file)) })
     }
 
     /// Waits until the bytes are on disk, then gives the file its name, replacing what stood there.
@@ -69,4 +83,33 @@ impl Drop for PartFile {
 /// What was begun is of no use; that it cannot be removed either adds nothing to what is already going wrong.
 fn remove(part: &Path) {
     let _ = fs::remove_file(part);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_or_a_folder_is_not_replaced() {
+        for path in ["/dev/null", "/"] {
+            let error = PartFile::create(Path::new(path)).expect_err("no regular file");
+            assert_eq!(error.to_string(), format!("{path}: output: is there and is no regular file"));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_its_file_is_replaced() {
+        let folder = std::env::temp_dir().join(format!("botpsy-part-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (file, link) = (folder.join("file"), folder.join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut part = PartFile::create(&link).unwrap();
+        part.write_all(b"new").unwrap();
+        part.commit().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -97,6 +97,7 @@ fn greedy() -> Overrides {
 /// An error from opening or loading a model, with the next step.
 pub(crate) fn model_error(error: ChatError) -> anyhow::Error {
     let help = match &error {
+        ChatError::Threads { .. } => "unset BOTPSY_THREADS, or set it to such a number",
         ChatError::Isa(_) => "unset BOTPSY_ISA, or set it to one of those named above",
         ChatError::Engine(EngineError::Setting { .. }) => "change the flag of that name; `--help` lists them",
         ChatError::Engine(_) => {

@@ -77,7 +77,7 @@ fn a_thought_over_its_budget_is_closed_and_said_so() {
     let reply = model.chat(&Request::user("Hi"), &never(), &mut on).unwrap();
     assert!(matches!(
         reply.notices[..],
-        [Notice::FewTokens { max_tokens: 30 }, Notice::ThoughtClosed { tokens: 5, .. }]
+        [Notice::FewTokens { max_tokens: 30 }, Notice::ThoughtClosed { tokens: 5, .. }, Notice::Cut { tokens: 30 }]
     ));
     assert_eq!(told, reply.notices);
     assert_eq!(told[1].to_string(), "the thought was closed after its budget of 5 tokens");

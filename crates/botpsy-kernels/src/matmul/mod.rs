@@ -51,8 +51,9 @@ pub fn matmul_many(ctx: &Context, x: Rows<'_>, products: &mut [Product<'_>]) {
         n_groups = groups.end;
         parts.push((w, groups, Disjoint(product.out.as_mut_ptr())));
     }
-    let n_threads = ctx.pool.n_threads();
-    ctx.pool.run(|part| {
+    // Below this it takes longer to hand work over than to do it.
+    let n_threads = if n_groups * LANES * x.cols * x.n() < SMALL { 1 } else { ctx.pool.n_threads() };
+    let compute = |part| {
         let mine = part_of(n_groups, part, n_threads);
         for (w, groups, out) in &parts {
             let (start, end) = (mine.start.max(groups.start), mine.end.min(groups.end));
@@ -61,8 +62,12 @@ pub fn matmul_many(ctx: &Context, x: Rows<'_>, products: &mut [Product<'_>]) {
                 ctx.isa.run(Groups { w, x, groups, out });
             }
         }
-    });
+    };
+    if n_threads == 1 { compute(0) } else { ctx.pool.run(compute) }
 }
+
+/// Multiply-adds that one thread does in the time that waking another takes, about ten microseconds.
+const SMALL: usize = 1 << 17;
 
 /// The part of one product that one thread computes: some groups of sixteen rows, for all input rows.
 struct Groups<'a> {

@@ -1,5 +1,7 @@
 //! Flags as they are written. What they mean is decided by the commands and by `model_flags`.
 
+#![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, reason = "doc comments here are help texts")]
+
 #![allow(rustdoc::broken_intra_doc_links, reason = "brackets in help texts are no links")]
 
 mod model;

@@ -32,6 +32,13 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<Exit> {
         FileType::Q8_0 => Conversion::Q8_0,
     };
     let place = "check that --out names a place that can be written";
+    if let (Ok(out), Ok(folder)) = (args.out.canonicalize(), args.folder.canonicalize())
+        && out.starts_with(&folder)
+        && out.extension().is_none_or(|extension| extension != "gguf")
+    {
+        let error = anyhow!("{}: is one of the files to be converted", args.out.display());
+        return Err(bad_input(error, "give --out a name that ends in .gguf"));
+    }
     let out = PartFile::create(&args.out).or_failed(place)?;
     let bar = output::progress("converting", 0);
     let written = to_gguf(&checkpoint, metadata, conversion, out, &mut |tensor| {

@@ -20,6 +20,12 @@ pub(crate) fn run(args: &LogitsArgs) -> anyhow::Result<Exit> {
     }
     let flags = &args.model;
     let options = model_flags::load_options(flags);
+    if let (Ok(out), Ok(model)) = (args.out.canonicalize(), std::path::Path::new(&flags.model).canonicalize())
+        && out.starts_with(&model)
+    {
+        let error = anyhow!("{}: is the model itself", args.out.display());
+        return Err(bad_input(error, "give --out another name"));
+    }
     let load = || -> Result<(Context, Model), ChatError> {
         let ctx = options.compute_context()?;
         let checkpoint = model_flags::source(&flags.model).open()?;
