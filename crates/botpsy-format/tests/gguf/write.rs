@@ -67,7 +67,7 @@ fn a_file_appears_only_when_committed() {
     assert!(!part.exists());
     fs::remove_file(&path).unwrap();
     let error = PartFile::create(Path::new("/no/such/folder/x.gguf")).unwrap_err().to_string();
-    assert_eq!(error, "/no/such/folder/x.gguf.part: No such file or directory (os error 2)");
+    assert_eq!(error, "/no/such/folder/x.gguf: No such file or directory (os error 2)");
 }
 
 #[test]

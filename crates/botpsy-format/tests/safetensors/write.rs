@@ -89,7 +89,7 @@ fn what_a_reader_would_refuse_is_not_written() {
     check(&[tensor("d", DType::U8, &[1; 9], &[0])], &[], "tensor d: dimensions: at most 8 accepted, found 9");
     check(&[], &[("a", ""), ("a", "b")], "__metadata__: a name stands twice");
     let error = write_file(&folder.0.join("no/it"), &[], &[]).unwrap_err().to_string();
-    assert!(error.ends_with("no/it.part: No such file or directory (os error 2)"), "{error}");
+    assert!(error.ends_with("no/it: No such file or directory (os error 2)"), "{error}");
     let twice = write_sharded(&folder.0, &[byte("a"), byte("a")], &[], 1).unwrap_err().to_string();
     assert!(twice.ends_with("tensor a: stands twice"), "{twice}");
 }

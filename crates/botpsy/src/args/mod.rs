@@ -2,8 +2,6 @@
 
 #![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, reason = "doc comments here are help texts")]
 
-#![allow(rustdoc::broken_intra_doc_links, reason = "brackets in help texts are no links")]
-
 mod model;
 mod run;
 mod text;

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use expect_test::{Expect, expect};
 
-use crate::support::{command, fixture, run, scratch_file, str};
+use crate::support::{command, finish, fixture, run, scratch, scratch_file, str};
 
 /// Paths of this machine are left out of the text.
 fn check(args: &[&str], stdin: &str, expected: Expect) {
@@ -180,11 +180,13 @@ fn flags_out_of_range() {
 }
 
 #[test]
-fn an_unknown_instruction_set() {
-    let mut generate = command(&["generate"]);
-    generate.env("BOTPSY_ISA", "mmx");
-    let err = crate::support::finish(generate, "[1]").refused();
-    assert!(err.contains("mmx") && err.contains("help: "), "{err}");
+fn variables_that_make_no_sense() {
+    for (name, value) in [("BOTPSY_ISA", "mmx"), ("BOTPSY_THREADS", "0"), ("BOTPSY_THREADS", "many")] {
+        let mut generate = command(&["generate"]);
+        generate.env(name, value);
+        let err = finish(generate, "[1]").refused();
+        assert!(err.contains(value) && err.contains(name) && err.contains("help: "), "{err}");
+    }
 }
 
 #[test]
@@ -202,4 +204,25 @@ fn a_place_that_cannot_be_written_is_a_failed_run() {
     let ran = run(&["convert", str(&folder), "--out", "/nowhere/at/all.gguf"], "");
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("/nowhere/at/all.gguf") && ran.err.contains("help: "), "{}", ran.err);
+}
+
+#[test]
+fn an_output_replaces_no_input_and_no_device() {
+    let folder = scratch("folder");
+    std::fs::create_dir(&folder).unwrap();
+    for name in ["config.json", "model.safetensors", "tokenizer.json"] {
+        std::fs::copy(fixture("reference/tiny-grouped").join(name), folder.join(name)).unwrap();
+    }
+    for out in ["model.safetensors", "config.json"].map(|name| folder.join(name)) {
+        let before = std::fs::read(&out).unwrap();
+        run(&["convert", str(&folder), "--out", str(&out)], "").refused();
+        run(&["logits", "-m", str(&folder), "--out", str(&out)], "[1]").refused();
+        assert!(std::fs::read(&out).unwrap() == before, "{}", out.display());
+    }
+    let ran = run(&["convert", str(&folder), "--out", "/dev/null"], "");
+    assert!(
+        ran.code != Some(0) && ran.err.contains("/dev/null: output: is there and is no regular file"),
+        "{}",
+        ran.err
+    );
 }
