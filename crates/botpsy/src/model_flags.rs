@@ -39,8 +39,8 @@ pub(crate) fn load(args: &LoadArgs, overrides: Overrides) -> anyhow::Result<Chat
 /// How the flags have a model compute.
 pub(crate) fn load_options(args: &ModelArgs) -> LoadOptions {
     let is_embedded = matches!(source(&args.model), ModelSource::Embedded(..));
-    // The products of the embedded model are too small to share: an answer takes 0.07 s on one thread, and on two up to
-    // 1.5 s when other programs want the processors, since threads then wait for each other at each product.
+    // The products of the embedded model are too small to share: on a busy machine an answer takes at most 0.11 s on one
+    // thread, and up to 0.95 s on two, which wait for each other at each product (checks/ask_latency.sh).
     let alone = is_embedded && std::env::var_os("BOTPSY_THREADS").is_none();
     LoadOptions {
         threads: args.threads.map(usize::from).or(alone.then_some(1)),
