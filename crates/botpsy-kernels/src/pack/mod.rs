@@ -10,6 +10,9 @@
 //! One lane is one row, so each output element adds up its columns in order, whatever is computed beside it: a product of
 //! one row and of five hundred give the same bits. The last group is filled up with zero rows.
 
+mod float;
+mod q8;
+
 use botpsy_tensor::{DType, TensorView, dequantize_row};
 
 use crate::Context;
@@ -53,9 +56,9 @@ impl PackedMatrix {
         assert_eq!(view.shape().len(), 2, "a weight matrix has two dimensions");
         let (rows, cols) = (view.rows(), view.cols());
         let packed = match view.dtype() {
-            DType::F32 => pack_f32(ctx, view),
-            DType::BF16 => pack_bf16(ctx, view),
-            DType::Q8_0 => pack_q8(ctx, view),
+            DType::F32 => float::pack_f32(ctx, view),
+            DType::BF16 => float::pack_bf16(ctx, view),
+            DType::Q8_0 => q8::pack_q8(ctx, view),
             dtype => {
                 let row_bytes = dtype.row_bytes(cols).expect("a view holds whole rows");
                 Packed::Blocks { dtype, bytes: view.bytes().to_vec(), row_bytes }
@@ -132,50 +135,4 @@ fn group_rows<'a>(view: &'a TensorView<'_>, group: usize) -> [Option<&'a [u8]>; 
         let row = group * LANES + lane;
         (row < view.rows()).then(|| view.row_bytes(row))
     })
-}
-
-fn pack_f32(ctx: &Context, view: &TensorView<'_>) -> Packed {
-    let cols = view.cols();
-    let mut lines = vec![Line([0.0; LANES]); view.rows().div_ceil(LANES) * cols];
-    ctx.pool.for_each_chunk(&mut lines, cols, |group, lines| {
-        for (lane, row) in group_rows(view, group).into_iter().enumerate() {
-            for (line, x) in lines.iter_mut().zip(row.unwrap_or_default().as_chunks::<4>().0) {
-                line.0[lane] = f32::from_le_bytes(*x);
-            }
-        }
-    });
-    Packed::F32(lines)
-}
-
-fn pack_bf16(ctx: &Context, view: &TensorView<'_>) -> Packed {
-    let pairs = view.cols().div_ceil(2);
-    let mut lines = vec![Line([0; 2 * LANES]); view.rows().div_ceil(LANES) * pairs];
-    ctx.pool.for_each_chunk(&mut lines, pairs, |group, lines| {
-        for (lane, row) in group_rows(view, group).into_iter().enumerate() {
-            for (k, x) in row.unwrap_or_default().as_chunks::<2>().0.iter().enumerate() {
-                lines[k / 2].0[2 * lane + k % 2] = u16::from_le_bytes(*x);
-            }
-        }
-    });
-    Packed::Bf16(lines)
-}
-
-fn pack_q8(ctx: &Context, view: &TensorView<'_>) -> Packed {
-    const FILE_BLOCK: usize = 2 + BLOCK;
-    let blocks = view.cols() / BLOCK;
-    let n = view.rows().div_ceil(LANES) * blocks;
-    let mut q = vec![[Line([128; 4 * LANES]); BLOCK / 4]; n];
-    let mut d = vec![[0; LANES]; n];
-    ctx.pool.for_each_chunk2((&mut q, blocks), (&mut d, blocks), |group, q, d| {
-        for (lane, row) in group_rows(view, group).into_iter().enumerate() {
-            let row = row.unwrap_or_default().as_chunks::<FILE_BLOCK>().0;
-            for ((q, d), block) in q.iter_mut().zip(d.iter_mut()).zip(row) {
-                d[lane] = u16::from_le_bytes([block[0], block[1]]);
-                for (line, four) in q.iter_mut().zip(block[2..].as_chunks::<4>().0) {
-                    line.0.as_chunks_mut().0[lane] = four.map(|x| x ^ 0x80);
-                }
-            }
-        }
-    });
-    Packed::Q8 { q, d }
 }
