@@ -89,9 +89,13 @@ impl Engine {
         logits: Logits,
         out: &mut Vec<f32>,
     ) -> Result<(), Error> {
+        self.pass(&mut [Segment { state, tokens, logits }], out)
+    }
+
+    /// One pass over the next tokens of some sequences, at most a prefill chunk of them.
+    pub(crate) fn pass(&self, segments: &mut [Segment<'_>], out: &mut Vec<f32>) -> Result<(), Error> {
         // A pass that panicked left nothing in the buffers that the next one reads.
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut segments = [Segment { state, tokens, logits }];
-        Ok(self.model.forward(&self.ctx, &mut segments, &mut scratch, out)?)
+        Ok(self.model.forward(&self.ctx, segments, &mut scratch, out)?)
     }
 }

@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bench;
 mod budget;
 mod engine;
 mod error;
@@ -39,6 +40,7 @@ mod sampling;
 mod session;
 mod worker;
 
+pub use bench::{BenchCase, BenchWork};
 pub use budget::{ANSWER_RESERVE, CloseReason, Thinking, ThinkingSetup, thinking_budget};
 pub use engine::{Engine, EngineOptions};
 pub use error::Error;

@@ -1,0 +1,44 @@
+use std::sync::atomic::AtomicBool;
+
+use botpsy_engine::{BenchCase, BenchWork, Error};
+
+use crate::fixture::{exact, tiny};
+
+const PREFILL: BenchCase = BenchCase { work: BenchWork::Prefill, tokens: 40, depth: 20, batch: 1 };
+
+#[test]
+fn every_repetition_is_timed_and_the_rest_is_told() {
+    let engine = tiny(exact());
+    for case in [
+        PREFILL,
+        BenchCase { batch: 3, depth: 0, ..PREFILL },
+        BenchCase { work: BenchWork::Decode, tokens: 3, ..PREFILL },
+        BenchCase { work: BenchWork::Decode, tokens: 2, batch: 4, ..PREFILL },
+    ] {
+        let mut told = Vec::new();
+        let times = engine.bench(&case, 3, &AtomicBool::new(false), &mut |done| told.push(done)).unwrap().unwrap();
+        assert!(times.len() == 3 && times.iter().all(|time| !time.is_zero()), "{case:?}: {times:?}");
+        assert!(told.is_sorted(), "{told:?}");
+        assert_eq!(told.last(), Some(&case.total_tokens(3)), "{case:?}");
+    }
+}
+
+#[test]
+fn a_raised_flag_ends_it() {
+    let cancelled = tiny(exact()).bench(&PREFILL, 1, &AtomicBool::new(true), &mut |_| ()).unwrap();
+    assert_eq!(cancelled, None);
+}
+
+#[test]
+fn what_cannot_be_timed_is_refused() {
+    let engine = tiny(exact());
+    let refused = |case: &BenchCase, reps| {
+        engine.bench(case, reps, &AtomicBool::new(false), &mut |_| ()).expect_err("must be refused").to_string()
+    };
+    let full = BenchCase { depth: usize::MAX, ..PREFILL };
+    let error = engine.bench(&full, 1, &AtomicBool::new(false), &mut |_| ());
+    assert!(matches!(error, Err(Error::ContextFull { context_tokens: 600, .. })), "{error:?}");
+    assert_eq!(refused(&BenchCase { tokens: 0, ..PREFILL }, 1), "tokens is 0: it must be at least 1");
+    assert_eq!(refused(&BenchCase { batch: 0, ..PREFILL }, 1), "batch is 0: it must be at least 1");
+    assert_eq!(refused(&PREFILL, 0), "reps is 0: it must be at least 1");
+}
