@@ -2,12 +2,14 @@
 
 #![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, reason = "doc comments here are help texts")]
 
+mod bench;
 mod model;
 mod run;
 mod text;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use bench::BenchArgs;
 pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
 pub(crate) use run::{
     AskArgs, ChatArgs, CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs,
@@ -41,5 +43,6 @@ pub(crate) enum Command {
     Parse(ParseArgs),
     Inspect(InspectArgs),
     Convert(ConvertArgs),
+    Bench(BenchArgs),
     Completions(CompletionsArgs),
 }

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod ask;
+mod bench;
 mod chat;
 mod completions;
 mod convert;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Parse(args)) => parse::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Convert(args)) => convert::run(&args),
+        Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
     }
 }

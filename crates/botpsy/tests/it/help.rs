@@ -24,6 +24,7 @@ fn help_is_as_kept() {
     check("parse", expect_file!["../data/help/parse.txt"]);
     check("inspect", expect_file!["../data/help/inspect.txt"]);
     check("convert", expect_file!["../data/help/convert.txt"]);
+    check("bench", expect_file!["../data/help/bench.txt"]);
     check("completions", expect_file!["../data/help/completions.txt"]);
 }
 
@@ -52,7 +53,10 @@ fn the_version_is_the_crate_s() {
 fn completions_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = run(&["completions", shell], "").ok();
-        assert!(script.contains("detokenize") && script.contains("thinking-budget"), "{shell}");
+        assert!(
+            script.contains("detokenize") && script.contains("parallel") && script.contains("thinking-budget"),
+            "{shell}"
+        );
     }
 }
 

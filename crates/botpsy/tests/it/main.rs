@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ask;
+mod bench;
 mod chat;
 mod convert;
 mod errors;

@@ -1,0 +1,55 @@
+//! Flags of `botpsy bench`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::value_parser;
+
+use super::{Act, Kv};
+
+const BENCH_HELP: &str = "\
+Prefill: reads a prompt of --pp tokens. Decode: makes --tg tokens one by one, the output matrix and the choice of the best token
+included. Both start from --depth tokens of context, which are read untimed before. With neither --pp nor --tg: --pp 512 --tg 64.
+With --batch each sequence has its own prompt and context, all of them decode in one pass, and speeds are of all together.
+
+With --json each case is a line, decode last:
+  {\"case\", \"tokens_per_second\": [one per repetition], \"median\", \"min\", \"max\", \"pp\", \"tg\", \"depth\", \"batch\",
+   \"threads\", \"isa\", \"kv\", \"model\", \"load_ms\", \"peak_rss_mib\", \"version\"}
+`peak_rss_mib` is the most memory that the program had until then, loading included; null where the system does not tell.";
+
+/// Measures speed: reading a prompt and making tokens, alone or several sequences together.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_HELP)]
+pub(crate) struct BenchArgs {
+    /// Prompt tokens to read; 0 leaves prefill out
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) pp: Option<u32>,
+    /// Tokens to make; 0 leaves decode out
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) tg: Option<u32>,
+    /// Tokens of context before what is timed
+    #[arg(short, long, value_name = "TOKENS", default_value_t = 0)]
+    pub(crate) depth: u32,
+    /// Sequences computed together
+    #[arg(short, long, visible_alias = "parallel", value_name = "N", default_value_t = 1,
+        value_parser = value_parser!(u16).range(1..=256))]
+    pub(crate) batch: u16,
+    /// How often each case is timed
+    #[arg(short, long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u16).range(1..=1000))]
+    pub(crate) reps: u16,
+    /// Print JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A GGUF file, a safetensors folder, or `embedded` (a small demonstration model) [default: embedded]
+    #[arg(short, long, value_name = "FILE", help_heading = "Model")]
+    pub(crate) model: Option<PathBuf>,
+    /// Threads to compute with [default: BOTPSY_THREADS, or as many as the system grants; 1 for the embedded model]
+    #[arg(short, long, value_name = "N", value_parser = value_parser!(u16).range(1..=256), help_heading = "Model")]
+    pub(crate) threads: Option<u16>,
+    /// How keys and values are kept
+    #[arg(long, value_name = "TYPE", value_enum, default_value_t = Kv::F16, help_heading = "Model")]
+    pub(crate) kv: Kv,
+    /// How int8 weights see their inputs; f32 keeps them exact
+    #[arg(long, value_name = "TYPE", value_enum, default_value_t = Act::Int8, help_heading = "Model")]
+    pub(crate) act: Act,
+}
