@@ -1,4 +1,6 @@
-//! The right-hand side of a matrix product: rows of `f32`, and the same rounded to int8 blocks.
+//! The right-hand side of a matrix product: rows of `f32`, and the same rounded to int8 blocks or to bfloat16.
+
+mod bf16;
 
 use crate::Context;
 use crate::isa::Kernel;
@@ -7,11 +9,12 @@ use crate::lanes::{LANES, Lanes};
 /// Values that share one scale, as in Q8_0.
 pub(crate) const BLOCK: usize = 32;
 
-/// Input rows of a product: exact, and where the caller made them, rounded to int8.
+/// Input rows of a product: exact, and where the caller made them, rounded.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     pub(crate) exact: &'a [f32],
     pub(crate) quantized: Option<&'a QuantizedRows>,
+    pub(crate) bf16: Option<&'a [u32]>,
     pub(crate) cols: usize,
 }
 
@@ -22,7 +25,7 @@ impl<'a> Rows<'a> {
     /// If `values` are no whole number of rows.
     pub fn exact(values: &'a [f32], cols: usize) -> Rows<'a> {
         assert!(cols > 0 && values.len().is_multiple_of(cols), "{} values in rows of {cols}", values.len());
-        Rows { exact: values, quantized: None, cols }
+        Rows { exact: values, quantized: None, bf16: None, cols }
     }
 
     /// The same rows rounded into `buffer`: products with int8 weights use those, all others the exact ones.
@@ -40,7 +43,9 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows rounded to blocks of 32 int8 values with one `f32` scale each: `x = d * q`, `d = max|x| / 127`.
+/// What rows are rounded into, one way or the other.
+///
+/// To int8: blocks of 32 values with one `f32` scale each, `x = d * q`, `d = max|x| / 127`.
 ///
 /// The scale stays `f32` (a file's Q8_0 rounds it to f16): it never leaves memory.
 #[derive(Debug, Default)]
@@ -49,6 +54,8 @@ pub struct QuantizedRows {
     pub(crate) d: Vec<f32>,
     /// `-128 * sum of q` per block: what products with weights stored as `q + 128` start from.
     pub(crate) offset: Vec<i32>,
+    /// To bfloat16: columns `2 k` and `2 k + 1` in one word, the first in the lower half.
+    pairs: Vec<u32>,
 }
 
 impl QuantizedRows {
@@ -130,6 +137,7 @@ mod tests {
                 q: rows.q.clone(),
                 d: rows.d.clone(),
                 offset: rows.offset.clone(),
+                ..QuantizedRows::default()
             });
             assert_eq!((&first.q, &first.d, &first.offset), (&rows.q, &rows.d, &rows.offset), "{}", isa.name());
         }

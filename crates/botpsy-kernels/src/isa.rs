@@ -18,6 +18,9 @@ enum Level {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// The same with products of bfloat16 in one instruction.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Bf16,
 }
 
 /// A name that is no instruction set, or one that this processor lacks.
@@ -61,7 +64,8 @@ impl Isa {
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vnni")
                 {
-                    all.push(Isa(Level::Avx512));
+                    let bf16 = is_x86_feature_detected!("avx512bf16");
+                    all.push(Isa(if bf16 { Level::Avx512Bf16 } else { Level::Avx512 }));
                 }
             }
         }
@@ -87,6 +91,18 @@ impl Isa {
         Isa::available().into_iter().find(|isa| isa.name() == name).ok_or_else(|| UnknownIsa { name: name.into() })
     }
 
+    /// All that can run here, those included that a better one of the same name hides.
+    #[cfg(test)]
+    pub(crate) fn levels() -> Vec<Isa> {
+        #[allow(unused_mut, reason = "stays as it is on other processors")]
+        let mut all = Isa::available();
+        #[cfg(target_arch = "x86_64")]
+        if all.contains(&Isa(Level::Avx512Bf16)) {
+            all.push(Isa(Level::Avx512));
+        }
+        all
+    }
+
     /// Its name, as `BOTPSY_ISA` takes it.
     pub fn name(self) -> &'static str {
         match self.0 {
@@ -95,7 +111,7 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => "avx512",
+            Level::Avx512 | Level::Avx512Bf16 => "avx512",
         }
     }
 
@@ -110,6 +126,9 @@ impl Isa {
             // SAFETY: `Level::Avx512` exists only if detection found all the features that `run_avx512` enables.
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => unsafe { run_avx512(kernel) },
+            // SAFETY: `Level::Avx512Bf16` exists only if detection found those and AVX512_BF16.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512Bf16 => unsafe { run_avx512_bf16(kernel) },
         }
     }
 }
@@ -132,7 +151,13 @@ fn run_avx2<K: Kernel>(kernel: K) -> K::Out {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
 fn run_avx512<K: Kernel>(kernel: K) -> K::Out {
-    kernel.vector(Avx512::here())
+    kernel.vector(Avx512::<false>::here())
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16")]
+fn run_avx512_bf16<K: Kernel>(kernel: K) -> K::Out {
+    kernel.vector(Avx512::<true>::here_with_bf16())
 }
 
 #[cfg(test)]

@@ -115,6 +115,14 @@ impl Lanes for Avx2 {
         proven!([_mm256_set1_epi32(x); 2])
     }
     #[inline(always)]
+    fn load_pairs(self, x: &[u16; 2 * LANES]) -> [__m256i; 2] {
+        proven!([_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(16).cast())])
+    }
+    #[inline(always)]
+    fn dot2(self, acc: F, w: [__m256i; 2], x: [__m256i; 2]) -> F {
+        [dot2_half(acc[0], w[0], x[0]), dot2_half(acc[1], w[1], x[1])]
+    }
+    #[inline(always)]
     fn dot4(self, acc: [__m256i; 2], w: &[u8; 4 * LANES], a: &[i8; 4]) -> [__m256i; 2] {
         // Unsigned times signed bytes would saturate in `maddubs`: widen to 16 bits instead, even and odd bytes apart.
         let even_pair = (i32::from(a[2]) << 16) | (i32::from(a[0]) & 0xffff);
@@ -136,5 +144,17 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn to_f32(self, v: [__m256i; 2]) -> F {
         proven!([_mm256_cvtepi32_ps(v[0]), _mm256_cvtepi32_ps(v[1])])
+    }
+}
+
+/// Products of bfloat16 are exact in `f32`, so each sum is rounded once.
+#[inline(always)]
+fn dot2_half(acc: __m256, w: __m256i, x: __m256i) -> __m256 {
+    proven! {
+        let odd_half = _mm256_set1_epi32(0xffff_0000_u32 as i32);
+        let (w_odd, x_odd) = (_mm256_and_si256(w, odd_half), _mm256_and_si256(x, odd_half));
+        let (w_even, x_even) = (_mm256_slli_epi32::<16>(w), _mm256_slli_epi32::<16>(x));
+        let acc = _mm256_fmadd_ps(_mm256_castsi256_ps(w_odd), _mm256_castsi256_ps(x_odd), acc);
+        _mm256_fmadd_ps(_mm256_castsi256_ps(w_even), _mm256_castsi256_ps(x_even), acc)
     }
 }

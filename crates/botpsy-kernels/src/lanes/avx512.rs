@@ -1,17 +1,26 @@
-//! Sixteen lanes in one 512-bit register; int8 products by VNNI.
+//! Sixteen lanes in one 512-bit register; int8 products by VNNI, those of bfloat16 by AVX512_BF16 where it is there.
 
 use std::arch::x86_64::*;
+use std::mem::transmute;
 
 use super::{LANES, Lanes};
 
-/// Proof that this processor has AVX-512 F, BW, VL, DQ and VNNI.
+/// Proof that this processor has AVX-512 F, BW, VL, DQ and VNNI, and if `BF16` says so, AVX512_BF16.
 #[derive(Clone, Copy)]
-pub(crate) struct Avx512(());
+pub(crate) struct Avx512<const BF16: bool>(());
 
-impl Avx512 {
+impl Avx512<true> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16")]
+    pub(crate) fn here_with_bf16() -> Avx512<true> {
+        Avx512(())
+    }
+}
+
+impl Avx512<false> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
-    pub(crate) fn here() -> Avx512 {
+    pub(crate) fn here() -> Avx512<false> {
         Avx512(())
     }
 }
@@ -25,7 +34,7 @@ macro_rules! proven {
     };
 }
 
-impl Lanes for Avx512 {
+impl<const BF16: bool> Lanes for Avx512<BF16> {
     type F = __m512;
     type I = __m512i;
     const WIDE: bool = true;
@@ -98,6 +107,26 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn isplat(self, x: i32) -> __m512i {
         proven!(_mm512_set1_epi32(x))
+    }
+    #[inline(always)]
+    fn load_pairs(self, x: &[u16; 2 * LANES]) -> __m512i {
+        proven!(_mm512_loadu_si512(x.as_ptr().cast()))
+    }
+    #[inline(always)]
+    fn dot2(self, acc: __m512, w: __m512i, x: __m512i) -> __m512 {
+        if BF16 {
+            // SAFETY: `BF16` is true only where the feature was detected; both types are 64 bytes without padding.
+            return unsafe {
+                _mm512_dpbf16_ps(acc, transmute::<__m512i, __m512bh>(w), transmute::<__m512i, __m512bh>(x))
+            };
+        }
+        proven! {
+            let odd_half = _mm512_set1_epi32(0xffff_0000_u32 as i32);
+            let (w_odd, x_odd) = (_mm512_and_si512(w, odd_half), _mm512_and_si512(x, odd_half));
+            let (w_even, x_even) = (_mm512_slli_epi32::<16>(w), _mm512_slli_epi32::<16>(x));
+            let acc = _mm512_fmadd_ps(_mm512_castsi512_ps(w_odd), _mm512_castsi512_ps(x_odd), acc);
+            _mm512_fmadd_ps(_mm512_castsi512_ps(w_even), _mm512_castsi512_ps(x_even), acc)
+        }
     }
     #[inline(always)]
     fn dot4(self, acc: __m512i, w: &[u8; 4 * LANES], a: &[i8; 4]) -> __m512i {

@@ -51,6 +51,11 @@ pub(crate) trait Lanes: Copy {
     fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (Self::F, Self::F);
 
     fn isplat(self, x: i32) -> Self::I;
+    /// Sixteen pairs of bfloat16, as they are.
+    fn load_pairs(self, x: &[u16; 2 * LANES]) -> Self::I;
+    /// `acc[l] + w[l].odd * x[l].odd + w[l].even * x[l].even`, in that order, for pairs of bfloat16. Where one instruction
+    /// does it, denormals count as zero and roundings in between are those of the processor.
+    fn dot2(self, acc: Self::F, w: Self::I, x: Self::I) -> Self::F;
     /// `acc[l] += sum over t < 4 of (w[4 l + t] - 128) * a[t]`, given that `acc` was started at `128 * sum of a`
     /// less: the caller takes `128 * sum(a)` off, so `w` counts as unsigned here. Exact.
     fn dot4(self, acc: Self::I, w: &[u8; 4 * LANES], a: &[i8; 4]) -> Self::I;

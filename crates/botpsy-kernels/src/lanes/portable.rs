@@ -88,6 +88,17 @@ impl Lanes for Portable {
         [x; LANES]
     }
     #[inline(always)]
+    fn load_pairs(self, x: &[u16; 2 * LANES]) -> Self::I {
+        std::array::from_fn(|l| i32::from(x[2 * l]) | (i32::from(x[2 * l + 1]) << 16))
+    }
+    #[inline(always)]
+    fn dot2(self, acc: Self::F, w: Self::I, x: Self::I) -> Self::F {
+        let odd = |pair: i32| f32::from_bits(pair as u32 & 0xffff_0000);
+        let even = |pair: i32| f32::from_bits((pair as u32) << 16);
+        let acc: Self::F = std::array::from_fn(|l| odd(w[l]) * odd(x[l]) + acc[l]);
+        std::array::from_fn(|l| even(w[l]) * even(x[l]) + acc[l])
+    }
+    #[inline(always)]
     fn dot4(self, acc: Self::I, w: &[u8; 4 * LANES], a: &[i8; 4]) -> Self::I {
         std::array::from_fn(|l| {
             let products = (0..4).map(|t| i32::from(w[4 * l + t]) * i32::from(a[t]));

@@ -17,7 +17,7 @@ use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::pack::{Packed, PackedMatrix};
 use crate::pool::{Disjoint, part_of};
-use panel::{Bf16Panel, F32Panel, Panel, Q8ExactPanel, Q8Panel};
+use panel::{Bf16PairsPanel, Bf16Panel, F32Panel, Panel, Q8ExactPanel, Q8Panel};
 
 /// One matrix and where its product goes: `out` is `[n, rows]`, row-major.
 #[derive(Debug)]
@@ -175,6 +175,7 @@ impl Kernel for Groups<'_> {
         match (&self.w.packed, self.x.quantized) {
             (Packed::Blocks { .. }, _) => self.decoded_rows(scalar::InOrder),
             (Packed::Q8 { q, d }, Some(x)) => scalar::int8(&self, q, d, x),
+            (Packed::Bf16(lines), _) if let Some(x) = self.x.bf16 => scalar::bf16(&self, lines, x),
             _ => scalar::exact(&self),
         }
     }
@@ -185,6 +186,9 @@ impl Kernel for Groups<'_> {
         match (&self.w.packed, x.quantized) {
             (Packed::Blocks { .. }, _) => self.decoded_rows(OnLanes(l)),
             (Packed::F32(lines), _) => self.panels(l, &F32Panel { lines, x: x.exact, cols: x.cols }),
+            (Packed::Bf16(lines), _) if let Some(x) = x.bf16 => {
+                self.panels(l, &Bf16PairsPanel { lines, x, cols: self.x.cols })
+            }
             (Packed::Bf16(lines), _) => self.panels(l, &Bf16Panel { lines, x: x.exact, cols: x.cols }),
             (Packed::Q8 { q, d }, Some(rows)) => self.panels(l, &Q8Panel { q, d, x: rows, cols: x.cols }),
             (Packed::Q8 { q, d }, None) => self.panels(l, &Q8ExactPanel { q, d, x: x.exact, cols: x.cols }),

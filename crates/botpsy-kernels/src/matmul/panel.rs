@@ -87,6 +87,36 @@ impl Panel for Bf16Panel<'_> {
     }
 }
 
+/// Bfloat16 weights with input rows rounded to bfloat16, two columns to a word.
+pub(super) struct Bf16PairsPanel<'a> {
+    pub(super) lines: &'a [Line<[u16; 2 * LANES]>],
+    pub(super) x: &'a [u32],
+    pub(super) cols: usize,
+}
+
+impl Panel for Bf16PairsPanel<'_> {
+    #[inline(always)]
+    fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
+        let pairs = self.cols.div_ceil(2);
+        let w: [_; G] = rows(self.lines, pairs, g0);
+        let x: [_; T] = rows(self.x, pairs, t0);
+        let mut acc = [[l.splat(0.0); G]; T];
+        for pair in 0..pairs {
+            let mut w_k = [l.isplat(0); G];
+            for g in 0..G {
+                w_k[g] = l.load_pairs(&w[g][pair].0);
+            }
+            for t in 0..T {
+                let x = l.isplat(x[t][pair] as i32);
+                for g in 0..G {
+                    acc[t][g] = l.dot2(acc[t][g], w_k[g], x);
+                }
+            }
+        }
+        acc
+    }
+}
+
 pub(super) struct Q8Panel<'a> {
     pub(super) q: &'a [Q8Bytes],
     pub(super) d: &'a [[u16; LANES]],

@@ -5,7 +5,7 @@ use half::f16;
 use super::{Dot, Groups};
 use crate::activation::{BLOCK, QuantizedRows};
 use crate::lanes::LANES;
-use crate::pack::Q8Bytes;
+use crate::pack::{Line, Q8Bytes};
 
 /// Sum of products, column by column.
 pub(super) struct InOrder;
@@ -24,6 +24,24 @@ pub(super) fn exact(groups: &Groups<'_>) {
             groups.w.row(group * LANES + lane, &mut row);
             for (t, x) in groups.x.exact.chunks_exact(groups.x.cols).enumerate() {
                 groups.out(t, group)[lane] = InOrder.of(&row, x);
+            }
+        }
+    }
+}
+
+/// Input rows rounded to bfloat16: as if they were exact, but for the order within a pair of columns.
+pub(super) fn bf16(groups: &Groups<'_>, lines: &[Line<[u16; 2 * LANES]>], x: &[u32]) {
+    let value = |bits: u32| f32::from_bits(bits << 16);
+    let pairs = groups.x.cols.div_ceil(2);
+    for group in groups.groups.clone() {
+        for (t, x) in x.chunks_exact(pairs).enumerate() {
+            for (lane, out) in groups.out(t, group).iter_mut().enumerate() {
+                *out = 0.0;
+                for (line, x) in lines[group * pairs..].iter().zip(x) {
+                    let w = [line.0[2 * lane], line.0[2 * lane + 1]].map(u32::from);
+                    *out += value(w[1]) * value(x >> 16);
+                    *out += value(w[0]) * value(x & 0xffff);
+                }
             }
         }
     }

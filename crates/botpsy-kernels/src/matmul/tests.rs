@@ -1,3 +1,5 @@
+mod bf16;
+
 use botpsy_tensor::{DType, TensorView, dequantize, quantize};
 
 use super::*;

@@ -82,6 +82,11 @@ impl PackedMatrix {
         matches!(self.packed, Packed::Q8 { .. })
     }
 
+    /// Whether products of this matrix use input rows rounded to bfloat16 where the caller offers them.
+    pub fn takes_bf16(&self) -> bool {
+        matches!(self.packed, Packed::Bf16(_))
+    }
+
     /// Bytes that it holds in memory.
     pub fn size_bytes(&self) -> usize {
         match &self.packed {
