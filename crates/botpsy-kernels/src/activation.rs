@@ -1,10 +1,13 @@
 //! The right-hand side of a matrix product: rows of `f32`, and the same rounded to int8 blocks or to bfloat16.
 
+use std::ops::Range;
+
 mod bf16;
 
 use crate::Context;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
+use crate::pool::Disjoint;
 
 /// Values that share one scale, as in Q8_0.
 pub(crate) const BLOCK: usize = 32;
@@ -64,8 +67,22 @@ impl QuantizedRows {
         self.q.resize(values.len(), 0);
         self.d.resize(blocks, 0.0);
         self.offset.resize(blocks, 0);
-        // A row of a few thousand values takes a few microseconds: not worth the threads, and there are few rows in decode.
-        ctx.isa.run(Quantize { x: values, q: &mut self.q, d: &mut self.d, offset: &mut self.offset });
+        // A piece is about a microsecond of work, so that the few rows of a decode step stay on this thread.
+        const PIECE: usize = 64;
+        let (q, d) = (Disjoint(self.q.as_mut_ptr()), Disjoint(self.d.as_mut_ptr()));
+        let offset = Disjoint(self.offset.as_mut_ptr());
+        let pieces = |range: Range<usize>| {
+            let len = range.len();
+            // SAFETY: ranges of blocks are handed out once each; all three are as long as `values` has blocks.
+            let (q, d, offset) = unsafe {
+                (q.slice(range.start * BLOCK, len * BLOCK), d.slice(range.start, len), offset.slice(range.start, len))
+            };
+            ctx.isa.run(Quantize { x: &values[range.start * BLOCK..range.end * BLOCK], q, d, offset });
+        };
+        if blocks <= 8 * PIECE {
+            return pieces(0..blocks);
+        }
+        ctx.pool.for_each(blocks.div_ceil(PIECE), |i| pieces(i * PIECE..blocks.min((i + 1) * PIECE)));
     }
 }
 
@@ -103,14 +120,14 @@ impl Kernel for Quantize<'_> {
 
 /// Rounds one block to multiples of `d`; what products start from.
 ///
-/// Half to even by adding and taking off 1.5 * 2^23: plain arithmetic, so it vectorises and is the same everywhere.
+/// Half to even by adding 1.5 * 2^23, which leaves the integer in the low bits: plain arithmetic, so it vectorises and is the
+/// same everywhere.
 #[inline(always)]
 fn round_block(x: &[f32; BLOCK], d: f32, q: &mut [i8; BLOCK]) -> i32 {
     let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
     let mut sum = 0;
     for (q, x) in q.iter_mut().zip(x) {
-        let rounded = (x * inverse + 12_582_912.0) - 12_582_912.0;
-        *q = rounded as i8;
+        *q = (x * inverse + 12_582_912.0).to_bits() as i8;
         sum += i32::from(*q);
     }
     -128 * sum

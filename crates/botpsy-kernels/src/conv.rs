@@ -11,11 +11,19 @@ pub const MAX_WIDTH: usize = 16;
 /// `y[t][c] = silu(sum over j < width of w[j][c] * m[t - (width - 1) + j][c])`, depth-wise and causal, no bias.
 ///
 /// `w` is `[width, channels]`; `m` and `y` are `[n, channels]`; `history` is `[width - 1, channels]`, oldest first: the
-/// inputs before `m[0]`, brought up to date for the next call.
+/// inputs before `m[0]`, brought up to date for the next call. `then(t, y[t])` runs on each row while it is in the cache.
 ///
 /// # Panics
 /// If the lengths disagree or the width is not in `1..=MAX_WIDTH`.
-pub fn conv_silu(ctx: &Context, channels: usize, w: &[f32], history: &mut [f32], m: &[f32], y: &mut [f32]) {
+pub fn conv_silu(
+    ctx: &Context,
+    channels: usize,
+    w: &[f32],
+    history: &mut [f32],
+    m: &[f32],
+    y: &mut [f32],
+    then: impl Fn(usize, &mut [f32]) + Sync,
+) {
     let width = w.len() / channels;
     assert!((1..=MAX_WIDTH).contains(&width) && w.len() == width * channels, "convolution of width {width}");
     assert_eq!(history.len(), (width - 1) * channels, "convolution history");
@@ -29,7 +37,8 @@ pub fn conv_silu(ctx: &Context, channels: usize, w: &[f32], history: &mut [f32],
         for (j, tap) in taps[..width].iter_mut().enumerate() {
             *tap = row(t + j);
         }
-        ctx.isa.run(ConvRow { taps: &taps[..width], w, y });
+        ctx.isa.run(ConvRow { taps: &taps[..width], w, y: &mut *y });
+        then(t, y);
     });
     let n = m.len() / channels;
     let kept = before.saturating_sub(n);
@@ -58,23 +67,57 @@ impl Kernel for ConvRow<'_> {
 
     #[inline(always)]
     fn vector<L: Lanes>(self, l: L) {
-        let channels = self.y.len();
-        for c in (0..channels).step_by(LANES) {
-            let mut acc = l.splat(0.0);
-            for (j, tap) in self.taps.iter().enumerate() {
-                acc = l.fma(lanes(l, &self.w[j * channels..][..channels], c), lanes(l, tap, c), acc);
-            }
-            let y = l.silu(acc);
-            match self.y[c..].first_chunk_mut() {
-                Some(out) => l.store(y, out),
-                None => {
-                    let mut out = [0.0; LANES];
-                    l.store(y, &mut out);
-                    let end = &mut self.y[c..];
-                    end.copy_from_slice(&out[..end.len()]);
-                }
-            }
+        match self.taps.len() {
+            4 => self.of_width::<L, 4>(l),
+            _ => self.of_any_width(l),
         }
+    }
+}
+
+impl ConvRow<'_> {
+    /// The whole lanes of a row with a width known to the compiler; the rest as in any width.
+    #[inline(always)]
+    fn of_width<L: Lanes, const W: usize>(mut self, l: L) {
+        let channels = self.y.len();
+        let whole = channels / LANES;
+        let mut w = [&[] as &[[f32; LANES]]; W];
+        let mut taps = [&[] as &[[f32; LANES]]; W];
+        for j in 0..W {
+            w[j] = &self.w[j * channels..][..channels].as_chunks().0[..whole];
+            taps[j] = &self.taps[j][..channels].as_chunks().0[..whole];
+        }
+        let (y, end) = self.y.as_chunks_mut::<LANES>();
+        for c in 0..whole {
+            let mut acc = l.splat(0.0);
+            for j in 0..W {
+                acc = l.fma(l.load(&w[j][c]), l.load(&taps[j][c]), acc);
+            }
+            l.store(l.silu(acc), &mut y[c]);
+        }
+        if !end.is_empty() {
+            self.lanes_at(l, whole * LANES);
+        }
+    }
+
+    #[inline(always)]
+    fn of_any_width<L: Lanes>(mut self, l: L) {
+        for c in (0..self.y.len()).step_by(LANES) {
+            self.lanes_at(l, c);
+        }
+    }
+
+    /// The channels from `c` on, at most one register of them.
+    #[inline(always)]
+    fn lanes_at<L: Lanes>(&mut self, l: L, c: usize) {
+        let channels = self.y.len();
+        let mut acc = l.splat(0.0);
+        for (j, tap) in self.taps.iter().enumerate() {
+            acc = l.fma(lanes(l, &self.w[j * channels..][..channels], c), lanes(l, tap, c), acc);
+        }
+        let mut out = [0.0; LANES];
+        l.store(l.silu(acc), &mut out);
+        let len = LANES.min(channels - c);
+        self.y[c..c + len].copy_from_slice(&out[..len]);
     }
 }
 
@@ -102,11 +145,11 @@ mod tests {
             for isa in Isa::available() {
                 let ctx = Context { isa, pool: ThreadPool::new(2) };
                 let (mut y, mut history) = (vec![0.0; m.len()], vec![0.0; (width - 1) * channels]);
-                conv_silu(&ctx, channels, &w, &mut history, &m, &mut y);
+                conv_silu(&ctx, channels, &w, &mut history, &m, &mut y, |_, _| {});
                 let (mut pieces, mut history1) = (vec![0.0; m.len()], vec![0.0; history.len()]);
                 for t in 0..n {
                     let row = t * channels..(t + 1) * channels;
-                    conv_silu(&ctx, channels, &w, &mut history1, &m[row.clone()], &mut pieces[row]);
+                    conv_silu(&ctx, channels, &w, &mut history1, &m[row.clone()], &mut pieces[row], |_, _| {});
                 }
                 assert_eq!((&y, &history), (&pieces, &history1), "pieces on {}", isa.name());
                 let expected = expected.get_or_insert_with(|| y.clone());

@@ -121,16 +121,17 @@ impl Groups<'_> {
             self.tile::<L, P, 6, G>(l, panel, t, group);
             t += 6;
         }
-        while L::WIDE && t + 3 <= n {
-            self.tile::<L, P, 3, G>(l, panel, t, group);
-            t += 3;
-        }
-        while t + 2 <= n {
+        while !L::WIDE && t + 2 <= n {
             self.tile::<L, P, 2, G>(l, panel, t, group);
             t += 2;
         }
-        if t < n {
-            self.tile::<L, P, 1, G>(l, panel, t, group);
+        match n - t {
+            0 => {}
+            1 => self.tile::<L, P, 1, G>(l, panel, t, group),
+            2 => self.tile::<L, P, 2, G>(l, panel, t, group),
+            3 => self.tile::<L, P, 3, G>(l, panel, t, group),
+            4 => self.tile::<L, P, 4, G>(l, panel, t, group),
+            _ => self.tile::<L, P, 5, G>(l, panel, t, group),
         }
     }
 
@@ -139,10 +140,15 @@ impl Groups<'_> {
         let sums = panel.tile::<L, T, G>(l, g0, t0);
         for (t, sums) in sums.iter().enumerate() {
             for (g, sum) in sums.iter().enumerate() {
-                let mut lanes = [0.0; LANES];
-                l.store(*sum, &mut lanes);
                 let out = self.out(t0 + t, g0 + g);
-                out.copy_from_slice(&lanes[..out.len()]);
+                match out.first_chunk_mut() {
+                    Some(out) => l.store(*sum, out),
+                    None => {
+                        let mut lanes = [0.0; LANES];
+                        l.store(*sum, &mut lanes);
+                        out.copy_from_slice(&lanes[..out.len()]);
+                    }
+                }
             }
         }
     }

@@ -37,9 +37,6 @@ pub(crate) struct GatedDeltaNetScratch {
     b: Vec<f32>,
     a: Vec<f32>,
     mixed: Vec<f32>,
-    q: Vec<f32>,
-    k: Vec<f32>,
-    core: Vec<f32>,
     gated: Vec<f32>,
     quantized: QuantizedRows,
 }
@@ -71,61 +68,45 @@ impl GatedDeltaNet {
                 Product { weights: &self.in_proj_a, out: a },
             ],
         );
-        self.gates(b, a);
+        ctx.pool.for_each_chunk2((b, heads.n_v), (a, heads.n_v), |_, b, a| self.gates(b, a));
         let (beta, decay) = (&*b, &*a);
 
-        let mixed = lend(&mut s.mixed, n * channels);
-        for (span, state) in spans.iter().zip(states.iter_mut()) {
-            let rows = span.rows.start * channels..span.rows.end * channels;
-            conv_silu(ctx, channels, &self.conv1d, &mut state.conv, &qkv[rows.clone()], &mut mixed[rows]);
-        }
         let keys = heads.n_k * heads.d_k;
-        let (q, k) = (lend(&mut s.q, n * keys), lend(&mut s.k, n * keys));
-        ctx.pool.for_each_chunk2((q, keys), (k, keys), |t, q, k| {
-            let row = &mixed[t * channels..][..2 * keys];
-            q.copy_from_slice(&row[..keys]);
-            k.copy_from_slice(&row[keys..]);
-            l2_norm(ctx, q, heads.d_k, 1.0 / (heads.d_k as f32).sqrt(), L2_EPS);
-            l2_norm(ctx, k, heads.d_k, 1.0, L2_EPS);
-        });
-
+        let mixed = lend(&mut s.mixed, n * channels);
         let gated = lend(&mut s.gated, n * values);
         for (span, state) in spans.iter().zip(states) {
-            let (start, n) = (span.rows.start, span.rows.len());
-            let (gate_rows, key_rows) =
-                (start * heads.n_v..span.rows.end * heads.n_v, start * keys..span.rows.end * keys);
+            let (first, last) = (span.rows.start, span.rows.end);
+            let mixed = &mut mixed[first * channels..last * channels];
+            let qkv = &qkv[first * channels..last * channels];
+            conv_silu(ctx, channels, &self.conv1d, &mut state.conv, qkv, mixed, |_, row| {
+                l2_norm(ctx, &mut row[..keys], heads.d_k, 1.0 / (heads.d_k as f32).sqrt(), L2_EPS);
+                l2_norm(ctx, &mut row[keys..2 * keys], heads.d_k, 1.0, L2_EPS);
+            });
             let inputs = Inputs {
-                q: &q[key_rows.clone()],
-                k: &k[key_rows],
-                v: &mixed[start * channels + 2 * keys..],
-                v_stride: channels,
-                decay: &decay[gate_rows.clone()],
-                beta: &beta[gate_rows],
+                q: mixed,
+                k: &mixed[keys..],
+                v: &mixed[2 * keys..],
+                stride: channels,
+                decay: &decay[first * heads.n_v..last * heads.n_v],
+                beta: &beta[first * heads.n_v..last * heads.n_v],
                 key_head: &self.key_head,
             };
-            let core = lend(&mut s.core, heads.out_len(n));
-            delta_rule(ctx, heads, &mut state.recurrent, inputs, core);
-            let gated = &mut gated[start * values..span.rows.end * values];
-            ctx.pool.for_each_chunk(gated, values, |t, row| {
-                let z = z[(start + t) * values..][..values].chunks_exact(heads.d_v);
-                for (head, (out, z)) in row.chunks_exact_mut(heads.d_v).zip(z).enumerate() {
-                    for (block, out) in out.chunks_mut(16).enumerate() {
-                        out.copy_from_slice(&core[heads.out_index(n, t, head, 16 * block)..][..out.len()]);
-                    }
-                    gated_norm(ctx, out, &self.norm, z, step.eps);
-                }
-            });
+            delta_rule(ctx, heads, &mut state.recurrent, inputs, &mut gated[first * values..last * values]);
         }
+        ctx.pool.for_each_chunk(gated, values, |t, row| {
+            let z = z[t * values..][..values].chunks_exact(heads.d_v);
+            for (out, z) in row.chunks_exact_mut(heads.d_v).zip(z) {
+                gated_norm(ctx, out, &self.norm, z, step.eps);
+            }
+        });
         matmul(ctx, &self.out_proj, input_rows(step, &self.out_proj, gated, &mut s.quantized), out);
     }
 
-    /// `b` becomes `beta = sigmoid(b)`, `a` becomes `exp(g)`, `g = -exp(A_log) * softplus(a + dt_bias)`.
+    /// One row: `b` becomes `beta = sigmoid(b)`, `a` becomes `exp(g)`, `g = -exp(A_log) * softplus(a + dt_bias)`.
     fn gates(&self, b: &mut [f32], a: &mut [f32]) {
         b.iter_mut().for_each(|b| *b = math::sigmoid(*b));
-        for row in a.chunks_exact_mut(self.heads.n_v) {
-            for ((a, dt), rate) in row.iter_mut().zip(&self.dt_bias).zip(&self.neg_exp_a_log) {
-                *a = (rate * math::softplus(*a + dt)).exp();
-            }
+        for ((a, dt), rate) in a.iter_mut().zip(&self.dt_bias).zip(&self.neg_exp_a_log) {
+            *a = (rate * math::softplus(*a + dt)).exp();
         }
     }
 }
