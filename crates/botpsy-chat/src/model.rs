@@ -54,7 +54,7 @@ pub struct LoadOptions {
     pub context: Option<usize>,
     /// The type of keys and values.
     pub kv_type: KvType,
-    /// How int8 weights see their inputs.
+    /// How products see their input rows.
     pub activations: Activations,
     /// Settings stated for all requests: flags.
     pub overrides: Overrides,

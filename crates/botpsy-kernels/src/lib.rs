@@ -19,9 +19,11 @@
 //! # Ok::<(), botpsy_tensor::TensorError>(())
 //! ```
 
+#[allow(unsafe_code, reason = "threads round disjoint blocks of one buffer")]
 mod activation;
 pub mod attention;
 pub mod conv;
+#[allow(unsafe_code, reason = "threads write disjoint parts of the state and the output")]
 pub mod delta;
 #[allow(unsafe_code, reason = "runs kernels compiled for features that the `Isa` value proves")]
 mod isa;

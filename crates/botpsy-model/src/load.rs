@@ -6,10 +6,11 @@ use crate::layer::{Attention, GatedDeltaNet, Layer, Mixer, Mlp};
 use crate::names::{LayerWeight, Weight};
 use crate::{Checkpoint, Config, HeadOrder, LayerKind, ModelError};
 
-/// How the input rows of int8 matrices are used.
+/// How products see their input rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activations {
-    /// Rounded to int8 blocks of 32 with an `f32` scale each; other matrices see exact rows. The default.
+    /// Rounded to what the weights are multiplied with fastest: int8 blocks of 32 with an `f32` scale each for Q8_0, bfloat16
+    /// for BF16; other matrices see exact rows. The default.
     #[default]
     Int8,
     /// Exact everywhere.

@@ -44,7 +44,7 @@ pub(crate) struct Span {
     pub(crate) pos: usize,
 }
 
-/// `values` as input rows of `weights`: rounded to int8 where the weights are int8 and the mode says so.
+/// `values` as input rows of `weights`: exact, or rounded to what such weights are multiplied with when the mode says so.
 pub(crate) fn input_rows<'a>(
     step: Step<'_>,
     weights: &PackedMatrix,
@@ -53,6 +53,7 @@ pub(crate) fn input_rows<'a>(
 ) -> Rows<'a> {
     match step.activations {
         Activations::Int8 if weights.takes_int8() => Rows::quantized(values, weights.cols(), step.ctx, buffer),
+        Activations::Int8 if weights.takes_bf16() => Rows::bf16(values, weights.cols(), step.ctx, buffer),
         _ => Rows::exact(values, weights.cols()),
     }
 }

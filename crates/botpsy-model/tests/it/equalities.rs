@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, VOCAB, context, isas, load, logits};
 fn for_each_model(check: impl Fn(Isa, &Fixture, &str)) {
     for (name, files) in [
         ("tiny-grouped", &["model-f32.gguf", "model-bf16.gguf", "model-q8_0.gguf", "model-q4_k_m.gguf", "."][..]),
-        ("tiny-heads", &["model-q4_k_m-imat.gguf"]),
+        ("tiny-heads", &["model-q4_k_m-imat.gguf", "."]),
     ] {
         let fixture = Fixture::open(name);
         for file in files {

@@ -48,6 +48,31 @@ fn gguf_bf16() {
     check_all_lengths("tiny-grouped", "model-bf16.gguf");
 }
 
+/// Activations rounded to bfloat16: the bars are on the mean KL.
+fn check_rounded_bf16(name: &'static str, file: &str, kl_bar: f32) {
+    let fixture = Fixture::open(name);
+    let checkpoint = fixture.checkpoint(file);
+    for isa in isas() {
+        let ctx = context(isa, 1);
+        let model = load(&ctx, &checkpoint, Activations::Int8);
+        for n in LENGTHS {
+            let (tokens, positions) = (fixture.tokens(n), fixture.positions(n));
+            let reference = fixture.tensor(&format!("logits.{n}"));
+            for kv in [KvType::F32, KvType::F16] {
+                let found = distance(&reference, &logits_at(&ctx, &model, kv, &tokens, &positions));
+                assert!(found.kl <= kl_bar, "{name}/{file}, {n} tokens, {kv:?}, {}: {found:?}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn bf16_weights_with_rounded_activations() {
+    check_rounded_bf16("tiny-grouped", ".", 1e-3);
+    check_rounded_bf16("tiny-grouped", "model-bf16.gguf", 1e-3);
+    check_rounded_bf16("tiny-heads", ".", 2e-4);
+}
+
 /// Bars on the root mean square and the mean KL with int8 activations.
 struct Bars {
     rms: f32,

@@ -49,7 +49,7 @@ pub(crate) struct BenchArgs {
     /// How keys and values are kept
     #[arg(long, value_name = "TYPE", value_enum, default_value_t = Kv::F16, help_heading = "Model")]
     pub(crate) kv: Kv,
-    /// How int8 weights see their inputs; f32 keeps them exact
+    /// Inputs of products: int8 rounds them (to BF16 for BF16 weights), f32 keeps them exact
     #[arg(long, value_name = "TYPE", value_enum, default_value_t = Act::Int8, help_heading = "Model")]
     pub(crate) act: Act,
 }
