@@ -54,6 +54,14 @@ impl<E: Into<Error>> From<E> for Halt {
 }
 
 impl Engine {
+    /// Bytes that one pass of a decode case must move: the weights once, and of each sequence the recurrent state read and
+    /// written and the keys and values read, at the middle of what is timed.
+    pub fn step_bytes(&self, case: &BenchCase) -> usize {
+        let config = self.model().config();
+        let kv = config.kv_bytes_per_token(self.options().kv_type) * (case.depth + case.tokens / 2);
+        self.model().pass_bytes() + case.batch * (2 * config.recurrent_bytes() + kv)
+    }
+
     /// Times a case `reps` times, each from the same states. The token ids are arbitrary, the same ones each time.
     ///
     /// `cancel` is looked at before each pass; `None` if it was raised. `progress` is told the tokens computed so far, never

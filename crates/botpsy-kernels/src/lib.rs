@@ -35,6 +35,7 @@ pub mod norm;
 mod pack;
 #[allow(unsafe_code, reason = "lends a caller's closure to threads that outlive it")]
 mod pool;
+pub mod roofline;
 
 pub use activation::{QuantizedRows, Rows};
 pub use isa::{Isa, UnknownIsa};

@@ -31,6 +31,7 @@ mod load;
 pub mod names;
 pub mod reference;
 mod state;
+mod traffic;
 
 pub use checkpoint::{Checkpoint, HeadOrder};
 pub use config::{Config, LayerKind};

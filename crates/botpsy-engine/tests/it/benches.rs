@@ -42,3 +42,15 @@ fn what_cannot_be_timed_is_refused() {
     assert_eq!(refused(&BenchCase { batch: 0, ..PREFILL }, 1), "batch is 0: it must be at least 1");
     assert_eq!(refused(&PREFILL, 0), "reps is 0: it must be at least 1");
 }
+
+#[test]
+fn a_step_moves_weights_states_keys_and_values() {
+    let engine = tiny(exact());
+    let (model, config) = (engine.model(), engine.model().config());
+    let decode = BenchCase { work: BenchWork::Decode, tokens: 1, depth: 0, batch: 1 };
+    let alone = engine.step_bytes(&decode);
+    assert_eq!(alone, model.pass_bytes() + 2 * config.recurrent_bytes());
+    assert_eq!(engine.step_bytes(&BenchCase { batch: 3, ..decode }), alone + 4 * config.recurrent_bytes());
+    let kv = config.kv_bytes_per_token(engine.options().kv_type);
+    assert_eq!(engine.step_bytes(&BenchCase { depth: 64, ..decode }), alone + 64 * kv);
+}
