@@ -12,9 +12,16 @@ Prefill: reads a prompt of --pp tokens. Decode: makes --tg tokens one by one, th
 included. Both start from --depth tokens of context, which are read untimed before. With neither --pp nor --tg: --pp 512 --tg 64.
 With --batch each sequence has its own prompt and context, all of them decode in one pass, and speeds are of all together.
 
+With --roofline: streams of memory (Q8_0 weights multiplied with one row, and plain reads), reads of the caches, and int8 and f32
+operations in registers, on the threads together. With -m also decode (--tg 64 unless stated) against the best stream of the
+same run, measured before and after it: a step must move all weights and, of each sequence, its recurrent state twice and its
+keys and values once.
+
 With --json each case is a line, decode last:
   {\"case\", \"tokens_per_second\": [one per repetition], \"median\", \"min\", \"max\", \"pp\", \"tg\", \"depth\", \"batch\",
    \"threads\", \"isa\", \"kv\", \"model\", \"load_ms\", \"peak_rss_mib\", \"version\"}
+With --roofline a line with the limits comes before them, {\"roofline\": {..}} in GB/s (10^9 bytes), GOPS and GFLOPS, each
+{\"best\", \"median\", \"min\"}, and decode has {\"bytes_per_step\", \"decode_gbs\", \"stream_gbs\", \"share_of_stream\"} as well.
 `peak_rss_mib` is the most memory that the program had until then, loading included; null where the system does not tell.";
 
 /// Measures speed: reading a prompt and making tokens, alone or several sequences together.
@@ -37,6 +44,9 @@ pub(crate) struct BenchArgs {
     /// How often each case is timed
     #[arg(short, long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u16).range(1..=1000))]
     pub(crate) reps: u16,
+    /// Measure what this machine does at most, and with a model how near to it decode comes
+    #[arg(long)]
+    pub(crate) roofline: bool,
     /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,13 +1,17 @@
 //! `botpsy bench`.
 
+mod limits;
+mod spread;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::anyhow;
-use botpsy_chat::ChatError;
+use botpsy_chat::{ChatError, LoadOptions};
 use botpsy_engine::{BenchCase, BenchWork, Engine, EngineOptions};
+use botpsy_kernels::Context;
 use botpsy_kernels::attention::KvType;
 use botpsy_model::Model;
 use serde_json::{Value, json};
@@ -15,40 +19,40 @@ use serde_json::{Value, json};
 use crate::args::{BenchArgs, ModelArgs};
 use crate::failure::{Exit, bad_input};
 use crate::{interrupt, model_flags, output};
+use limits::Limits;
+use spread::Spread;
 
 /// What is timed when nobody says.
 const PROMPT_TOKENS: u32 = 512;
 const NEW_TOKENS: u32 = 64;
 
+/// Why there is no result.
+enum Halt {
+    Cancelled,
+    Failed(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Halt {
+    fn from(error: anyhow::Error) -> Halt {
+        Halt::Failed(error)
+    }
+}
+
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let cases = cases(args)?;
-    let cancel = interrupt::watch()?;
-    let loaded = Loaded::new(args, &cases)?;
-    if !args.json {
-        output::result(loaded.heading().as_bytes())?;
+    match measure_all(args, &cases, &*interrupt::watch()?) {
+        Ok(()) => Ok(Exit::Done),
+        Err(Halt::Cancelled) => Ok(Exit::Interrupted),
+        Err(Halt::Failed(error)) => Err(error),
     }
-    for case in &cases {
-        let Some(times) = measure(&loaded.engine, case, usize::from(args.reps), &cancel)? else {
-            return Ok(Exit::Interrupted);
-        };
-        let speeds = Speeds::new(case, &times);
-        if args.json {
-            output::json(&loaded.json(case, &speeds))?;
-        } else {
-            output::result(speeds.row(&label(case)).as_bytes())?;
-        }
-    }
-    if !args.json
-        && let Some(mib) = peak_rss_mib()
-    {
-        output::result(format!("peak memory {mib:.0} MiB\n").as_bytes())?;
-    }
-    Ok(Exit::Done)
 }
 
 /// What the flags ask to be timed, prefill first.
 fn cases(args: &BenchArgs) -> anyhow::Result<Vec<BenchCase>> {
     let (pp, tg) = match (args.pp, args.tg) {
+        // Limits alone need no model.
+        (None, None) if args.roofline && args.model.is_none() => return Ok(Vec::new()),
+        (None, None) if args.roofline => (0, NEW_TOKENS),
         (None, None) => (PROMPT_TOKENS, NEW_TOKENS),
         (pp, tg) => (pp.unwrap_or(0), tg.unwrap_or(0)),
     };
@@ -62,16 +66,47 @@ fn cases(args: &BenchArgs) -> anyhow::Result<Vec<BenchCase>> {
     Ok(cases)
 }
 
-fn measure(
-    engine: &Engine,
-    case: &BenchCase,
-    reps: usize,
-    cancel: &AtomicBool,
-) -> anyhow::Result<Option<Vec<Duration>>> {
-    let bar = output::progress("measuring", case.total_tokens(reps) as u64);
-    let times = engine.bench(case, reps, cancel, &mut |done| bar.set_position(done as u64));
-    bar.finish_and_clear();
-    times.map_err(|error| model_flags::answer_error(error.into()))
+/// Measures and prints, one thing after the other.
+fn measure_all(args: &BenchArgs, cases: &[BenchCase], cancel: &AtomicBool) -> Result<(), Halt> {
+    let flags = ModelArgs {
+        model: args.model.clone().unwrap_or_else(|| PathBuf::from("embedded")),
+        threads: args.threads,
+        kv: args.kv,
+        act: args.act,
+    };
+    let options = match cases {
+        [] => LoadOptions { threads: args.threads.map(usize::from), ..LoadOptions::default() },
+        _ => model_flags::load_options(&flags),
+    };
+    let ctx = options.compute_context().map_err(model_flags::model_error)?;
+    let mut limits = None;
+    if args.roofline {
+        let limits = limits.insert(Limits::measure(&ctx, cancel)?);
+        print(args, limits.json(&ctx), &limits.table(&ctx))?;
+    }
+    if cases.is_empty() {
+        return Ok(());
+    }
+    let loaded = Loaded::new(&flags, &options, ctx, cases)?;
+    if !args.json {
+        output::result(loaded.heading().as_bytes())?;
+    }
+    for case in cases {
+        let mut measured = loaded.measure(case, usize::from(args.reps), cancel)?;
+        if let Some(limits) = &mut limits {
+            limits.measure_weights_again(loaded.engine.context(), cancel)?;
+            measured.stream_gbs = Some(limits.stream_gbs());
+        }
+        print(args, measured.json(&loaded), &measured.row())?;
+    }
+    if let Some(mib) = peak_rss_mib().filter(|_| !args.json && limits.is_none()) {
+        output::result(format!("peak memory {mib:.0} MiB\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+fn print(args: &BenchArgs, json: Value, text: &str) -> anyhow::Result<()> {
+    if args.json { output::json(&json) } else { output::result(text.as_bytes()) }
 }
 
 /// A model and how it was loaded.
@@ -83,33 +118,35 @@ struct Loaded {
 
 impl Loaded {
     /// Loads the weights alone: no tokenizer, no template.
-    fn new(args: &BenchArgs, cases: &[BenchCase]) -> anyhow::Result<Loaded> {
-        let flags = ModelArgs {
-            model: args.model.clone().unwrap_or_else(|| PathBuf::from("embedded")),
-            threads: args.threads,
-            kv: args.kv,
-            act: args.act,
-        };
-        let options = model_flags::load_options(&flags);
+    fn new(flags: &ModelArgs, options: &LoadOptions, ctx: Context, cases: &[BenchCase]) -> anyhow::Result<Loaded> {
         let started = Instant::now();
-        let load = || -> Result<_, ChatError> {
-            let ctx = options.compute_context()?;
+        let open = || -> Result<_, ChatError> {
             let checkpoint = model_flags::source(&flags.model).open()?;
-            Ok((checkpoint.config()?.context_length, ctx, checkpoint))
+            Ok((checkpoint.config()?.context_length, checkpoint))
         };
-        let (made_for, ctx, checkpoint) = load().map_err(model_flags::model_error)?;
+        let (made_for, checkpoint) = open().map_err(model_flags::model_error)?;
         let context_tokens = cases.iter().map(|case| case.depth + case.tokens).max().unwrap_or(1);
         if context_tokens > made_for {
             let error = anyhow!("{context_tokens} tokens of context: {} was made for {made_for}", checkpoint.file());
             return Err(bad_input(error, "give a smaller --depth, --pp or --tg"));
         }
-        let engine = || -> Result<_, ChatError> {
+        let load = || -> Result<_, ChatError> {
             let model = Model::load(&ctx, &checkpoint, options.activations)?;
             let options = EngineOptions { context_tokens, kv_type: options.kv_type, ..EngineOptions::default() };
             Ok(Engine::new(ctx, model, options)?)
         };
-        let engine = engine().map_err(model_flags::model_error)?;
+        let engine = load().map_err(model_flags::model_error)?;
         Ok(Loaded { name: checkpoint.file().to_owned(), engine, load_ms: started.elapsed().as_secs_f64() * 1e3 })
+    }
+
+    fn measure(&self, case: &BenchCase, reps: usize, cancel: &AtomicBool) -> Result<Measured, Halt> {
+        let bar = output::progress("measuring", case.total_tokens(reps) as u64);
+        let times = self.engine.bench(case, reps, cancel, &mut |done| bar.set_position(done as u64));
+        bar.finish_and_clear();
+        let times = times.map_err(|error| model_flags::answer_error(error.into()))?.ok_or(Halt::Cancelled)?;
+        let tokens = case.timed_tokens() as f64;
+        let speed = Spread::new(times.iter().map(|time| tokens / time.as_secs_f64()).collect());
+        Ok(Measured { case: *case, speed, step_bytes: self.engine.step_bytes(case), stream_gbs: None })
     }
 
     fn kv(&self) -> &'static str {
@@ -120,83 +157,84 @@ impl Loaded {
     }
 
     fn heading(&self) -> String {
-        let ctx = self.engine.context();
-        let (isa, threads) = (ctx.isa.name(), ctx.pool.n_threads());
-        format!(
-            "{}: {isa}, threads {threads}, keys and values {}, loaded in {:.2} s\n\n{:<24}{:>12}{:>24}\n",
-            self.name,
-            self.kv(),
-            self.load_ms / 1e3,
-            "case",
-            "tokens/s",
-            "(smallest .. largest)"
-        )
+        let Context { isa, pool } = self.engine.context();
+        let how = format!("{}, threads {}, keys and values {}", isa.name(), pool.n_threads(), self.kv());
+        let load = format!("loaded in {:.2} s", self.load_ms / 1e3);
+        format!("{}: {how}, {load}\n\n{:<24}{:>12}{:>24}\n", self.name, "case", "tokens/s", "(smallest .. largest)")
+    }
+}
+
+/// The speed of one case.
+struct Measured {
+    case: BenchCase,
+    /// Tokens per second of each repetition.
+    speed: Spread,
+    step_bytes: usize,
+    /// The best stream of memory of this run, where it was measured.
+    stream_gbs: Option<f64>,
+}
+
+impl Measured {
+    /// The case in the short form that tables of speeds use.
+    fn label(&self) -> String {
+        let BenchCase { work, tokens, depth, batch } = self.case;
+        let work = if work == BenchWork::Prefill { "pp" } else { "tg" };
+        let sequences = if batch == 1 { String::new() } else { format!(" x {batch}") };
+        format!("{work}{tokens}{sequences} @ d{depth}")
     }
 
-    fn json(&self, case: &BenchCase, speeds: &Speeds) -> Value {
+    /// What decode moves per second in 10^9 bytes, and its share of the best stream.
+    fn share(&self) -> Option<(f64, f64)> {
+        let stream_gbs = self.stream_gbs.filter(|_| self.case.work == BenchWork::Decode)?;
+        let steps = self.speed.median() / self.case.batch as f64;
+        let gbs = steps * self.step_bytes as f64 / 1e9;
+        Some((gbs, gbs / stream_gbs))
+    }
+
+    fn row(&self) -> String {
+        let speed = &self.speed;
+        let spread = format!("({:.2} .. {:.2})", speed.min(), speed.max());
+        let row = format!("{:<24}{:>12.2}{spread:>24}", self.label(), speed.median());
+        match self.share() {
+            Some((gbs, share)) => format!(
+                "{row}\n{:.1} MB per step: {gbs:.1} GB/s, {:.1} % of the best stream\n",
+                self.step_bytes as f64 / 1e6,
+                100.0 * share
+            ),
+            None => row + "\n",
+        }
+    }
+
+    fn json(&self, loaded: &Loaded) -> Value {
+        let (case, speed) = (&self.case, &self.speed);
         let tokens = |work| if case.work == work { case.tokens } else { 0 };
-        json!({
-            "case": label(case),
-            "tokens_per_second": speeds.all,
-            "median": speeds.median(),
-            "min": speeds.min(),
-            "max": speeds.max(),
+        let Context { isa, pool } = loaded.engine.context();
+        let mut line = json!({
+            "case": self.label(),
+            "tokens_per_second": speed.all,
+            "median": speed.median(),
+            "min": speed.min(),
+            "max": speed.max(),
             "pp": tokens(BenchWork::Prefill),
             "tg": tokens(BenchWork::Decode),
             "depth": case.depth,
             "batch": case.batch,
-            "threads": self.engine.context().pool.n_threads(),
-            "isa": self.engine.context().isa.name(),
-            "kv": self.kv(),
-            "model": self.name,
-            "load_ms": self.load_ms,
-            "peak_rss_mib": peak_rss_mib(),
+            "threads": pool.n_threads(),
+            "isa": isa.name(),
+            "kv": loaded.kv(),
+            "model": loaded.name,
+            "load_ms": loaded.load_ms,
+            // Measuring a stream takes more memory than most models.
+            "peak_rss_mib": peak_rss_mib().filter(|_| self.stream_gbs.is_none()),
             "version": env!("CARGO_PKG_VERSION"),
-        })
-    }
-}
-
-/// The case in the short form that tables of speeds use.
-fn label(case: &BenchCase) -> String {
-    let work = match case.work {
-        BenchWork::Prefill => "pp",
-        BenchWork::Decode => "tg",
-    };
-    let sequences = if case.batch == 1 { String::new() } else { format!(" x {}", case.batch) };
-    format!("{work}{}{sequences} @ d{}", case.tokens, case.depth)
-}
-
-/// Tokens per second of each repetition.
-struct Speeds {
-    all: Vec<f64>,
-    sorted: Vec<f64>,
-}
-
-impl Speeds {
-    fn new(case: &BenchCase, times: &[Duration]) -> Speeds {
-        let tokens = case.timed_tokens() as f64;
-        let all: Vec<f64> = times.iter().map(|time| tokens / time.as_secs_f64()).collect();
-        let mut sorted = all.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        Speeds { all, sorted }
-    }
-
-    fn min(&self) -> f64 {
-        self.sorted[0]
-    }
-
-    fn max(&self) -> f64 {
-        self.sorted[self.sorted.len() - 1]
-    }
-
-    fn median(&self) -> f64 {
-        let n = self.sorted.len();
-        (self.sorted[(n - 1) / 2] + self.sorted[n / 2]) / 2.0
-    }
-
-    fn row(&self, label: &str) -> String {
-        let spread = format!("({:.2} .. {:.2})", self.min(), self.max());
-        format!("{label:<24}{:>12.2}{spread:>24}\n", self.median())
+        });
+        if let Some((gbs, share)) = self.share() {
+            line["bytes_per_step"] = self.step_bytes.into();
+            line["decode_gbs"] = gbs.into();
+            line["stream_gbs"] = self.stream_gbs.into();
+            line["share_of_stream"] = share.into();
+        }
+        line
     }
 }
 

@@ -102,3 +102,23 @@ fn the_environment_chooses_instruction_set_and_threads() {
     let line = &lines(finish(portable, ""))[0];
     assert_eq!((line["isa"].as_str(), line["threads"].as_u64()), (Some("portable"), Some(2)));
 }
+
+#[test]
+fn limits_need_no_model_and_decode_is_held_against_them() {
+    let limits = &lines(run(&["bench", "--roofline", "--threads", "2", "--json"], ""))[0]["roofline"];
+    assert_eq!(limits["threads"], 2);
+    for key in ["weights_gbs", "read_gbs", "l3_gbs", "l2_gbs", "int8_gops", "f32_gflops"] {
+        let rate = &limits[key];
+        let (best, median, min) = (positive(&rate["best"]), positive(&rate["median"]), positive(&rate["min"]));
+        assert!(min <= median && median <= best, "{key}: {rate}");
+    }
+    let stream = positive(&limits["stream_gbs"]);
+    assert_eq!(stream, positive(&limits["weights_gbs"]["best"]).max(positive(&limits["read_gbs"]["best"])));
+
+    let found = lines(run(&["bench", "--roofline", "-m", "embedded", "--tg", "4", "--json"], ""));
+    let [limits, decode] = &found[..] else { panic!("{found:?}") };
+    let (stream, step) = (positive(&decode["stream_gbs"]), positive(&decode["bytes_per_step"]));
+    assert!(stream >= positive(&limits["roofline"]["stream_gbs"]));
+    let expected = positive(&decode["median"]) * step / 1e9 / stream;
+    assert!((positive(&decode["share_of_stream"]) / expected - 1.0).abs() < 1e-9, "{decode}");
+}
