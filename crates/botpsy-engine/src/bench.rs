@@ -34,11 +34,18 @@ impl BenchCase {
     pub fn timed_tokens(&self) -> usize {
         self.batch * self.tokens
     }
+}
 
-    /// Tokens that are computed in all, for a progress bar.
-    pub fn total_tokens(&self, reps: usize) -> usize {
-        self.batch * (self.depth + reps * self.tokens)
-    }
+/// What a measurement tells while nothing is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchEvent {
+    /// More of the context that comes before was read.
+    Read {
+        /// Tokens so far, of all sequences.
+        tokens: usize,
+    },
+    /// A repetition is over.
+    Timed(Duration),
 }
 
 /// Why a measurement has no result.
@@ -64,8 +71,7 @@ impl Engine {
 
     /// Times a case `reps` times, each from the same states. The token ids are arbitrary, the same ones each time.
     ///
-    /// `cancel` is looked at before each pass; `None` if it was raised. `progress` is told the tokens computed so far, never
-    /// while something is timed.
+    /// `cancel` is looked at before each pass; `None` if it was raised.
     ///
     /// # Errors
     /// [`Error::Setting`] if there is nothing to time, [`Error::ContextFull`] if the context has no room for the case.
@@ -74,7 +80,7 @@ impl Engine {
         case: &BenchCase,
         reps: usize,
         cancel: &AtomicBool,
-        progress: &mut dyn FnMut(usize),
+        on: &mut dyn FnMut(BenchEvent),
     ) -> Result<Option<Vec<Duration>>, Error> {
         for (field, value) in [("tokens", case.tokens), ("batch", case.batch), ("reps", reps)] {
             if value == 0 {
@@ -85,7 +91,7 @@ impl Engine {
         if tokens > context_tokens {
             return Err(Error::ContextFull { tokens, context_tokens });
         }
-        match Bench::new(self, *case, cancel)?.run(reps, progress) {
+        match Bench::new(self, *case, cancel)?.run(reps, on) {
             Ok(times) => Ok(Some(times)),
             Err(Halt::Cancelled) => Ok(None),
             Err(Halt::Failed(error)) => Err(error),
@@ -102,7 +108,7 @@ struct Bench<'a> {
     history: TokenHistory,
     sampler: SamplerScratch,
     logits: Vec<f32>,
-    done: usize,
+    read_tokens: usize,
 }
 
 impl<'a> Bench<'a> {
@@ -110,10 +116,10 @@ impl<'a> Bench<'a> {
         let greedy = SamplingSettings::greedy().validate()?;
         let history = TokenHistory::new(greedy.settings().penalty_scope, &[]);
         let (sampler, logits) = (SamplerScratch::default(), Vec::new());
-        Ok(Bench { engine, case, cancel, greedy, history, sampler, logits, done: 0 })
+        Ok(Bench { engine, case, cancel, greedy, history, sampler, logits, read_tokens: 0 })
     }
 
-    fn run(&mut self, reps: usize, progress: &mut dyn FnMut(usize)) -> Result<Vec<Duration>, Halt> {
+    fn run(&mut self, reps: usize, on: &mut dyn FnMut(BenchEvent)) -> Result<Vec<Duration>, Halt> {
         let BenchCase { depth, batch, tokens, .. } = self.case;
         let warm_up = match self.case.work {
             BenchWork::Prefill => tokens.min(self.engine.options().prefill_chunk),
@@ -123,7 +129,7 @@ impl<'a> Bench<'a> {
         self.work(&mut self.fresh(batch), warm_up)?;
         let mut filled = self.fresh(batch);
         for (sequence, state) in filled.iter_mut().enumerate() {
-            self.read(state, sequence, depth, Some(progress))?;
+            self.read(state, sequence, depth, Some(on))?;
         }
         let mut times = Vec::with_capacity(reps);
         for rep in 1..=reps {
@@ -131,9 +137,9 @@ impl<'a> Bench<'a> {
             let mut states = if rep == reps { std::mem::take(&mut filled) } else { filled.clone() };
             let started = Instant::now();
             self.work(&mut states, tokens)?;
-            times.push(started.elapsed());
-            self.done += self.case.timed_tokens();
-            progress(self.done);
+            let time = started.elapsed();
+            on(BenchEvent::Timed(time));
+            times.push(time);
         }
         Ok(times)
     }
@@ -160,7 +166,7 @@ impl<'a> Bench<'a> {
         state: &mut State,
         sequence: usize,
         tokens: usize,
-        mut progress: Option<&mut dyn FnMut(usize)>,
+        mut on: Option<&mut dyn FnMut(BenchEvent)>,
     ) -> Result<(), Halt> {
         let prompt: Vec<TokenId> = (state.pos()..state.pos() + tokens).map(|pos| self.token(sequence, pos)).collect();
         let chunks = prompt.chunks(self.engine.options().prefill_chunk);
@@ -168,9 +174,9 @@ impl<'a> Bench<'a> {
         for (i, tokens) in (1..).zip(chunks) {
             let logits = if i == last { Logits::Last } else { Logits::None };
             self.pass(&mut [Segment { state: &mut *state, tokens, logits }])?;
-            if let Some(progress) = &mut progress {
-                self.done += tokens.len();
-                progress(self.done);
+            if let Some(on) = &mut on {
+                self.read_tokens += tokens.len();
+                on(BenchEvent::Read { tokens: self.read_tokens });
             }
         }
         Ok(())

@@ -40,7 +40,7 @@ mod sampling;
 mod session;
 mod worker;
 
-pub use bench::{BenchCase, BenchWork};
+pub use bench::{BenchCase, BenchEvent, BenchWork};
 pub use budget::{ANSWER_RESERVE, CloseReason, Thinking, ThinkingSetup, thinking_budget};
 pub use engine::{Engine, EngineOptions};
 pub use error::Error;

@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use botpsy_engine::{BenchCase, BenchWork, Error};
+use botpsy_engine::{BenchCase, BenchEvent, BenchWork, Error};
 
 use crate::fixture::{exact, tiny};
 
@@ -15,11 +15,15 @@ fn every_repetition_is_timed_and_the_rest_is_told() {
         BenchCase { work: BenchWork::Decode, tokens: 3, ..PREFILL },
         BenchCase { work: BenchWork::Decode, tokens: 2, batch: 4, ..PREFILL },
     ] {
-        let mut told = Vec::new();
-        let times = engine.bench(&case, 3, &AtomicBool::new(false), &mut |done| told.push(done)).unwrap().unwrap();
+        let (mut read, mut told) = (vec![0], Vec::new());
+        let times = engine.bench(&case, 3, &AtomicBool::new(false), &mut |event| match event {
+            BenchEvent::Read { tokens } => read.push(tokens),
+            BenchEvent::Timed(time) => told.push(time),
+        });
+        let times = times.unwrap().unwrap();
         assert!(times.len() == 3 && times.iter().all(|time| !time.is_zero()), "{case:?}: {times:?}");
-        assert!(told.is_sorted(), "{told:?}");
-        assert_eq!(told.last(), Some(&case.total_tokens(3)), "{case:?}");
+        assert_eq!(times, told);
+        assert!(read.is_sorted() && read.last() == Some(&(case.batch * case.depth)), "{case:?}: {read:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 mod limits;
 mod spread;
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use botpsy_chat::{ChatError, LoadOptions};
-use botpsy_engine::{BenchCase, BenchWork, Engine, EngineOptions};
+use botpsy_engine::{BenchCase, BenchEvent, BenchWork, Engine, EngineOptions};
 use botpsy_kernels::Context;
 use botpsy_kernels::attention::KvType;
 use botpsy_model::Model;
@@ -92,11 +93,7 @@ fn measure_all(args: &BenchArgs, cases: &[BenchCase], cancel: &AtomicBool) -> Re
         output::result(loaded.heading().as_bytes())?;
     }
     for case in cases {
-        let mut measured = loaded.measure(case, usize::from(args.reps), cancel)?;
-        if let Some(limits) = &mut limits {
-            limits.measure_weights_again(loaded.engine.context(), cancel)?;
-            measured.stream_gbs = Some(limits.stream_gbs());
-        }
+        let measured = loaded.measure(case, usize::from(args.reps), limits.as_mut(), cancel)?;
         print(args, measured.json(&loaded), &measured.row())?;
     }
     if let Some(mib) = peak_rss_mib().filter(|_| !args.json && limits.is_none()) {
@@ -139,14 +136,37 @@ impl Loaded {
         Ok(Loaded { name: checkpoint.file().to_owned(), engine, load_ms: started.elapsed().as_secs_f64() * 1e3 })
     }
 
-    fn measure(&self, case: &BenchCase, reps: usize, cancel: &AtomicBool) -> Result<Measured, Halt> {
-        let bar = output::progress("measuring", case.total_tokens(reps) as u64);
-        let times = self.engine.bench(case, reps, cancel, &mut |done| bar.set_position(done as u64));
+    /// Times a case, the streams of memory before and after each repetition.
+    fn measure(
+        &self,
+        case: &BenchCase,
+        reps: usize,
+        mut limits: Option<&mut Limits>,
+        cancel: &AtomicBool,
+    ) -> Result<Measured, Halt> {
+        let ctx = self.engine.context();
+        // Only decode is held against memory.
+        limits = limits.filter(|_| case.work == BenchWork::Decode);
+        let mut streams: Vec<f64> = limits.iter_mut().map(|limits| limits.measure_streams_again(ctx)).collect();
+        let bar = output::progress("measuring", (case.batch * case.depth + reps) as u64);
+        let times = self.engine.bench(case, reps, cancel, &mut |event| match event {
+            BenchEvent::Read { tokens } => bar.set_position(tokens as u64),
+            BenchEvent::Timed(_) => {
+                bar.inc(1);
+                streams.extend(limits.iter_mut().map(|limits| limits.measure_streams_again(ctx)));
+            }
+        });
         bar.finish_and_clear();
         let times = times.map_err(|error| model_flags::answer_error(error.into()))?.ok_or(Halt::Cancelled)?;
-        let tokens = case.timed_tokens() as f64;
-        let speed = Spread::new(times.iter().map(|time| tokens / time.as_secs_f64()).collect());
-        Ok(Measured { case: *case, speed, step_bytes: self.engine.step_bytes(case), stream_gbs: None })
+        let per_second = |count: usize| times.iter().map(move |time| count as f64 / time.as_secs_f64());
+        let speed = Spread::new(per_second(case.timed_tokens()).collect());
+        let memory = limits.map(|limits| {
+            let step_bytes = self.engine.step_bytes(case);
+            let rates = per_second(case.tokens * step_bytes).zip(streams.windows(2));
+            let in_turns = rates.map(|(rate, streams)| rate / 1e9 / streams[0].max(streams[1]));
+            AgainstMemory { step_bytes, best_gbs: limits.stream_gbs(), in_turns: Spread::new(in_turns.collect()) }
+        });
+        Ok(Measured { case: *case, speed, memory })
     }
 
     fn kv(&self) -> &'static str {
@@ -169,9 +189,16 @@ struct Measured {
     case: BenchCase,
     /// Tokens per second of each repetition.
     speed: Spread,
+    memory: Option<AgainstMemory>,
+}
+
+/// Decode against the streams of memory of the same run.
+struct AgainstMemory {
     step_bytes: usize,
-    /// The best stream of memory of this run, where it was measured.
-    stream_gbs: Option<f64>,
+    /// The best stream of the whole run, in 10^9 bytes per second.
+    best_gbs: f64,
+    /// Each repetition's share of the best stream right before and after it.
+    in_turns: Spread,
 }
 
 impl Measured {
@@ -183,26 +210,25 @@ impl Measured {
         format!("{work}{tokens}{sequences} @ d{depth}")
     }
 
-    /// What decode moves per second in 10^9 bytes, and its share of the best stream.
-    fn share(&self) -> Option<(f64, f64)> {
-        let stream_gbs = self.stream_gbs.filter(|_| self.case.work == BenchWork::Decode)?;
-        let steps = self.speed.median() / self.case.batch as f64;
-        let gbs = steps * self.step_bytes as f64 / 1e9;
-        Some((gbs, gbs / stream_gbs))
+    /// What decode moves per second, in 10^9 bytes.
+    fn decode_gbs(&self, memory: &AgainstMemory) -> f64 {
+        self.speed.median() / self.case.batch as f64 * memory.step_bytes as f64 / 1e9
     }
 
     fn row(&self) -> String {
         let speed = &self.speed;
         let spread = format!("({:.2} .. {:.2})", speed.min(), speed.max());
-        let row = format!("{:<24}{:>12.2}{spread:>24}", self.label(), speed.median());
-        match self.share() {
-            Some((gbs, share)) => format!(
-                "{row}\n{:.1} MB per step: {gbs:.1} GB/s, {:.1} % of the best stream\n",
-                self.step_bytes as f64 / 1e6,
-                100.0 * share
-            ),
-            None => row + "\n",
+        let mut row = format!("{:<24}{:>12.2}{spread:>24}\n", self.label(), speed.median());
+        if let Some(memory) = &self.memory {
+            let (mb, gbs) = (memory.step_bytes as f64 / 1e6, self.decode_gbs(memory));
+            let (of_best, in_turns) = (100.0 * gbs / memory.best_gbs, 100.0 * memory.in_turns.median());
+            let _ = writeln!(
+                row,
+                "{mb:.1} MB per step: {gbs:.1} GB/s, {of_best:.1} % of the best stream of the run, {in_turns:.1} % of the \
+                 best one right before and after"
+            );
         }
+        row
     }
 
     fn json(&self, loaded: &Loaded) -> Value {
@@ -225,14 +251,16 @@ impl Measured {
             "model": loaded.name,
             "load_ms": loaded.load_ms,
             // Measuring a stream takes more memory than most models.
-            "peak_rss_mib": peak_rss_mib().filter(|_| self.stream_gbs.is_none()),
+            "peak_rss_mib": peak_rss_mib().filter(|_| self.memory.is_none()),
             "version": env!("CARGO_PKG_VERSION"),
         });
-        if let Some((gbs, share)) = self.share() {
-            line["bytes_per_step"] = self.step_bytes.into();
+        if let Some(memory) = &self.memory {
+            let gbs = self.decode_gbs(memory);
+            line["bytes_per_step"] = memory.step_bytes.into();
             line["decode_gbs"] = gbs.into();
-            line["stream_gbs"] = self.stream_gbs.into();
-            line["share_of_stream"] = share.into();
+            line["stream_gbs"] = memory.best_gbs.into();
+            line["share_of_stream"] = (gbs / memory.best_gbs).into();
+            line["shares_in_turns"] = memory.in_turns.all.clone().into();
         }
         line
     }

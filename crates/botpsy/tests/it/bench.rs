@@ -121,4 +121,6 @@ fn limits_need_no_model_and_decode_is_held_against_them() {
     assert!(stream >= positive(&limits["roofline"]["stream_gbs"]));
     let expected = positive(&decode["median"]) * step / 1e9 / stream;
     assert!((positive(&decode["share_of_stream"]) / expected - 1.0).abs() < 1e-9, "{decode}");
+    let in_turns: Vec<f64> = decode["shares_in_turns"].as_array().unwrap().iter().map(positive).collect();
+    assert_eq!(in_turns.len(), 3);
 }
