@@ -111,6 +111,11 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch<T>(self, at: &T) {
+        proven!(_mm_prefetch::<_MM_HINT_T1>((&raw const *at).cast()))
+    }
+
+    #[inline(always)]
     fn isplat(self, x: i32) -> [__m256i; 2] {
         proven!([_mm256_set1_epi32(x); 2])
     }

@@ -105,6 +105,11 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn prefetch<T>(self, at: &T) {
+        proven!(_mm_prefetch::<_MM_HINT_T1>((&raw const *at).cast()))
+    }
+
+    #[inline(always)]
     fn isplat(self, x: i32) -> __m512i {
         proven!(_mm512_set1_epi32(x))
     }

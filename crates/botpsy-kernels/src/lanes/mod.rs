@@ -50,6 +50,10 @@ pub(crate) trait Lanes: Copy {
     /// Pairs of bfloat16, interleaved: the sixteen even ones and the sixteen odd ones.
     fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (Self::F, Self::F);
 
+    /// Asks for the line in which `at` begins, to have it in the second-level cache soon. Nothing but time depends on it.
+    #[inline(always)]
+    fn prefetch<T>(self, _at: &T) {}
+
     fn isplat(self, x: i32) -> Self::I;
     /// Sixteen pairs of bfloat16, as they are.
     fn load_pairs(self, x: &[u16; 2 * LANES]) -> Self::I;

@@ -117,7 +117,9 @@ impl Groups<'_> {
     #[inline(always)]
     fn strip<L: Lanes, P: Panel, const G: usize>(&self, l: L, panel: &P, group: usize) {
         let (n, mut t) = (self.x.n(), 0);
+        let next = group + G..(group + 2 * G).min(self.groups.end);
         while L::WIDE && t + 6 <= n {
+            panel.prefetch(l, next.clone(), t / 6, n / 6);
             self.tile::<L, P, 6, G>(l, panel, t, group);
             t += 6;
         }

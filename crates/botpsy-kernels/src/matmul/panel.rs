@@ -1,8 +1,11 @@
 //! The inner tiles: `T` input rows times `G` groups of sixteen weight rows, one kind of weights each.
 
+use std::ops::Range;
+
 use crate::activation::{BLOCK, QuantizedRows};
 use crate::lanes::{LANES, Lanes};
 use crate::pack::{Line, Q8Bytes};
+use crate::pool::part_of;
 
 /// Weights and input rows of one kind.
 pub(super) trait Panel {
@@ -11,6 +14,19 @@ pub(super) trait Panel {
 
     /// The sums of input rows `t0..t0 + T` with groups `g0..g0 + G`. Columns are added in order, whatever `T` and `G`.
     fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T];
+
+    /// Asks for part `part` of `n_parts` of some groups ahead of their use: while one strip is computed, the next one comes
+    /// from memory.
+    #[inline(always)]
+    fn prefetch<L: Lanes>(&self, _l: L, _groups: Range<usize>, _part: usize, _n_parts: usize) {}
+}
+
+/// Asks for one part of `lines`.
+#[inline(always)]
+fn prefetch<L: Lanes, T>(l: L, lines: &[T], part: usize, n_parts: usize) {
+    for line in &lines[part_of(lines.len(), part, n_parts)] {
+        l.prefetch(line);
+    }
 }
 
 /// `cols` values from row `t0` on, `T` times.
@@ -126,6 +142,15 @@ pub(super) struct Q8Panel<'a> {
 
 impl Panel for Q8Panel<'_> {
     const INT8: bool = true;
+
+    #[inline(always)]
+    fn prefetch<L: Lanes>(&self, l: L, groups: Range<usize>, part: usize, n_parts: usize) {
+        let blocks = self.cols / BLOCK;
+        let blocks = groups.start * blocks..groups.end * blocks;
+        prefetch(l, self.q[blocks.clone()].as_flattened(), part, n_parts);
+        // Two blocks' scales share a line.
+        prefetch(l, self.d[blocks].as_chunks::<2>().0, part, n_parts);
+    }
 
     /// Per block of 32 columns: an exact integer sum, then one fused multiply-add with the product of both scales.
     #[inline(always)]
