@@ -28,7 +28,8 @@ fn greedy_continuations_are_those_of_the_reference() {
             let prompt = json!(ids(folder, &format!("tokens.{n}")));
             let expected = ids(folder, &format!("greedy.{n}"));
             let expected: Vec<u64> = expected.into_iter().take_while(|id| *id != EOS).collect();
-            let args = ["generate", "-m", str(&model), "--greedy", "--max-tokens", "32", "--kv", "f32", "--json"];
+            let args = ["generate", "-m", str(&model), "--greedy", "--max-tokens", "32", "--json"];
+            let args = [&args[..], &["--kv", "f32", "--act", "f32"]].concat();
             let found = run(&args, prompt.to_string()).json();
             assert_eq!(found["ids"], json!(expected), "{folder}/{file} {n}");
             let finish = if expected.len() == 32 { "length" } else { "stop" };

@@ -49,19 +49,18 @@ fn check(folder: &str, file: &str, reference: (&str, &str), n: usize, flags: &[&
 fn logits_are_those_of_the_reference() {
     let (exact, quantized) = (("reference.safetensors", "logits"), "reference_quant.safetensors");
     let (grouped, heads) = ("reference/tiny-grouped", "reference/tiny-heads");
+    let flags = ["--kv", "f32", "--act", "f32"];
     for n in [1, 7, 64, 65, 200, 513] {
-        check(grouped, ".", exact, n, &["--kv", "f32"], EXACT);
-        check(grouped, "model-bf16.gguf", exact, n, &["--kv", "f32"], EXACT);
+        check(grouped, ".", exact, n, &flags, EXACT);
+        check(grouped, "model-bf16.gguf", exact, n, &flags, EXACT);
     }
-    check(grouped, "model-f32.gguf", exact, 65, &["--kv", "f32"], EXACT);
+    check(grouped, "model-f32.gguf", exact, 65, &flags, EXACT);
     check(grouped, "model-f32.gguf", exact, 200, &[], F16_KV);
-    check(heads, ".", exact, 65, &["--kv", "f32"], EXACT);
+    check(heads, ".", exact, 65, &flags, EXACT);
     for tag in ["q8_0", "q4_k_m", "q4_k_m-imat"] {
         let reference = format!("{tag}.logits");
-        let flags = ["--kv", "f32", "--act", "f32"];
         check(grouped, &format!("model-{tag}.gguf"), (quantized, &reference), 65, &flags, EXACT);
     }
-    let flags = ["--kv", "f32", "--act", "f32"];
     check(heads, "model-q4_k_m-imat.gguf", (quantized, "q4_k_m-imat.logits"), 65, &flags, EXACT);
 }
 
@@ -79,7 +78,8 @@ fn states_come_in_the_order_of_the_checkpoint() {
     let folder = "reference/tiny-grouped";
     let reference = SafeTensors::open(&fixture(folder).join("reference.safetensors")).unwrap();
     for file in [".", "model-f32.gguf"] {
-        let found = compute(&fixture(folder).join(file), &tokens(folder, 7), &["--kv", "f32", "--states"]);
+        let flags = ["--kv", "f32", "--act", "f32", "--states"];
+        let found = compute(&fixture(folder).join(file), &tokens(folder, 7), &flags);
         assert_eq!(found.tensors().len(), 1 + 2 * 6, "six of eight layers are linear");
         for tensor in found.tensors().iter().filter(|tensor| tensor.name() != "logits") {
             let name = format!("state.7.{}", tensor.name());
