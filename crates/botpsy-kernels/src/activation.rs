@@ -57,6 +57,10 @@ pub struct QuantizedRows {
     pub(crate) d: Vec<f32>,
     /// `-128 * sum of q` per block: what products with weights stored as `q + 128` start from.
     pub(crate) offset: Vec<i32>,
+    /// `-32 * sum of q` per half block: what products with weights stored as `q + 32` start from.
+    pub(crate) half_offset: Vec<[i32; 2]>,
+    /// `-d * sum of q` per block: what the minimum of a block of weights is multiplied with.
+    pub(crate) minus_sum: Vec<f32>,
     /// To bfloat16: columns `2 k` and `2 k + 1` in one word, the first in the lower half.
     pairs: Vec<u32>,
 }
@@ -67,17 +71,34 @@ impl QuantizedRows {
         self.q.resize(values.len(), 0);
         self.d.resize(blocks, 0.0);
         self.offset.resize(blocks, 0);
+        self.half_offset.resize(blocks, [0; 2]);
+        self.minus_sum.resize(blocks, 0.0);
         // A piece is about a microsecond of work, so that the few rows of a decode step stay on this thread.
         const PIECE: usize = 64;
         let (q, d) = (Disjoint(self.q.as_mut_ptr()), Disjoint(self.d.as_mut_ptr()));
-        let offset = Disjoint(self.offset.as_mut_ptr());
+        let (offset, half_offset) = (Disjoint(self.offset.as_mut_ptr()), Disjoint(self.half_offset.as_mut_ptr()));
+        let minus_sum = Disjoint(self.minus_sum.as_mut_ptr());
         let pieces = |range: Range<usize>| {
-            let len = range.len();
-            // SAFETY: ranges of blocks are handed out once each; all three are as long as `values` has blocks.
-            let (q, d, offset) = unsafe {
-                (q.slice(range.start * BLOCK, len * BLOCK), d.slice(range.start, len), offset.slice(range.start, len))
+            let (start, len) = (range.start, range.len());
+            // SAFETY: ranges of blocks are handed out once each; all are as long as `values` has blocks.
+            let rounding = unsafe {
+                Quantize {
+                    x: &values[start * BLOCK..range.end * BLOCK],
+                    q: q.slice(start * BLOCK, len * BLOCK),
+                    d: d.slice(start, len),
+                    half_offset: half_offset.slice(start, len),
+                }
             };
-            ctx.isa.run(Quantize { x: &values[range.start * BLOCK..range.end * BLOCK], q, d, offset });
+            ctx.isa.run(rounding);
+            // SAFETY: as before.
+            let (d, half_offset, offset, minus_sum) = unsafe {
+                let (d, half_offset) = (d.slice(start, len), half_offset.slice(start, len));
+                (d, half_offset, offset.slice(start, len), minus_sum.slice(start, len))
+            };
+            for (i, [low, high]) in half_offset.iter().enumerate() {
+                offset[i] = 4 * (low + high);
+                minus_sum[i] = d[i] * ((low + high) / 32) as f32;
+            }
         };
         if blocks <= 8 * PIECE {
             return pieces(0..blocks);
@@ -90,7 +111,7 @@ struct Quantize<'a> {
     x: &'a [f32],
     q: &'a mut [i8],
     d: &'a mut [f32],
-    offset: &'a mut [i32],
+    half_offset: &'a mut [[i32; 2]],
 }
 
 impl Kernel for Quantize<'_> {
@@ -98,7 +119,7 @@ impl Kernel for Quantize<'_> {
 
     fn scalar(self) {
         let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
-        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.offset) {
+        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.half_offset) {
             *d = x.iter().fold(0.0, |m: f32, x| m.max(x.abs())) / 127.0;
             *offset = round_block(x, *d, q);
         }
@@ -107,7 +128,7 @@ impl Kernel for Quantize<'_> {
     #[inline(always)]
     fn vector<L: Lanes>(self, l: L) {
         let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
-        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.offset) {
+        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.half_offset) {
             let (halves, _) = x.as_chunks::<LANES>();
             let (low, high, zero) = (l.load(&halves[0]), l.load(&halves[1]), l.splat(0.0));
             let low = l.max(low, l.sub(zero, low));
@@ -118,19 +139,19 @@ impl Kernel for Quantize<'_> {
     }
 }
 
-/// Rounds one block to multiples of `d`; what products start from.
+/// Rounds one block to multiples of `d`; what products start from, per half.
 ///
 /// Half to even by adding 1.5 * 2^23, which leaves the integer in the low bits: plain arithmetic, so it vectorises and is the
 /// same everywhere.
 #[inline(always)]
-fn round_block(x: &[f32; BLOCK], d: f32, q: &mut [i8; BLOCK]) -> i32 {
+fn round_block(x: &[f32; BLOCK], d: f32, q: &mut [i8; BLOCK]) -> [i32; 2] {
     let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
-    let mut sum = 0;
-    for (q, x) in q.iter_mut().zip(x) {
+    let mut sums = [0; 2];
+    for (i, (q, x)) in q.iter_mut().zip(x).enumerate() {
         *q = (x * inverse + 12_582_912.0).to_bits() as i8;
-        sum += i32::from(*q);
+        sums[i / (BLOCK / 2)] += i32::from(*q);
     }
-    -128 * sum
+    sums.map(|sum| -32 * sum)
 }
 
 #[cfg(test)]
@@ -154,9 +175,12 @@ mod tests {
                 q: rows.q.clone(),
                 d: rows.d.clone(),
                 offset: rows.offset.clone(),
+                half_offset: rows.half_offset.clone(),
+                minus_sum: rows.minus_sum.clone(),
                 ..QuantizedRows::default()
             });
             assert_eq!((&first.q, &first.d, &first.offset), (&rows.q, &rows.d, &rows.offset), "{}", isa.name());
+            assert_eq!((&first.half_offset, &first.minus_sum), (&rows.half_offset, &rows.minus_sum), "{}", isa.name());
         }
     }
 }

@@ -150,6 +150,53 @@ impl Lanes for Avx2 {
     fn to_f32(self, v: [__m256i; 2]) -> F {
         proven!([_mm256_cvtepi32_ps(v[0]), _mm256_cvtepi32_ps(v[1])])
     }
+    #[inline(always)]
+    fn bytes(self, x: &[u8; 4 * LANES]) -> [__m256i; 2] {
+        proven!([_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(32).cast())])
+    }
+    #[inline(always)]
+    fn and(self, v: [__m256i; 2], mask: i32) -> [__m256i; 2] {
+        proven! {
+            let mask = _mm256_set1_epi32(mask);
+            [_mm256_and_si256(v[0], mask), _mm256_and_si256(v[1], mask)]
+        }
+    }
+    #[inline(always)]
+    fn xor(self, v: [__m256i; 2], mask: i32) -> [__m256i; 2] {
+        proven! {
+            let mask = _mm256_set1_epi32(mask);
+            [_mm256_xor_si256(v[0], mask), _mm256_xor_si256(v[1], mask)]
+        }
+    }
+    #[inline(always)]
+    fn or(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        proven!([_mm256_or_si256(a[0], b[0]), _mm256_or_si256(a[1], b[1])])
+    }
+    #[inline(always)]
+    fn shl(self, v: [__m256i; 2], n: u32) -> [__m256i; 2] {
+        proven! {
+            let n = _mm_cvtsi32_si128(n as i32);
+            [_mm256_sll_epi32(v[0], n), _mm256_sll_epi32(v[1], n)]
+        }
+    }
+    #[inline(always)]
+    fn shr(self, v: [__m256i; 2], n: u32) -> [__m256i; 2] {
+        proven! {
+            let n = _mm_cvtsi32_si128(n as i32);
+            [_mm256_srl_epi32(v[0], n), _mm256_srl_epi32(v[1], n)]
+        }
+    }
+    #[inline(always)]
+    fn dot4_small(self, acc: [__m256i; 2], w: [__m256i; 2], a: &[i8; 4]) -> [__m256i; 2] {
+        // Two products of at most 127 * 128 each fit into the 16 bits of `maddubs`.
+        let four = i32::from_le_bytes(a.map(|x| x as u8));
+        proven! {
+            let (a, ones) = (_mm256_set1_epi32(four), _mm256_set1_epi16(1));
+            let low = _mm256_madd_epi16(_mm256_maddubs_epi16(w[0], a), ones);
+            let high = _mm256_madd_epi16(_mm256_maddubs_epi16(w[1], a), ones);
+            [_mm256_add_epi32(acc[0], low), _mm256_add_epi32(acc[1], high)]
+        }
+    }
 }
 
 /// Products of bfloat16 are exact in `f32`, so each sum is rounded once.

@@ -142,4 +142,33 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     fn to_f32(self, v: __m512i) -> __m512 {
         proven!(_mm512_cvtepi32_ps(v))
     }
+    #[inline(always)]
+    fn bytes(self, x: &[u8; 4 * LANES]) -> __m512i {
+        proven!(_mm512_loadu_si512(x.as_ptr().cast()))
+    }
+    #[inline(always)]
+    fn and(self, v: __m512i, mask: i32) -> __m512i {
+        proven!(_mm512_and_si512(v, _mm512_set1_epi32(mask)))
+    }
+    #[inline(always)]
+    fn xor(self, v: __m512i, mask: i32) -> __m512i {
+        proven!(_mm512_xor_si512(v, _mm512_set1_epi32(mask)))
+    }
+    #[inline(always)]
+    fn or(self, a: __m512i, b: __m512i) -> __m512i {
+        proven!(_mm512_or_si512(a, b))
+    }
+    #[inline(always)]
+    fn shl(self, v: __m512i, n: u32) -> __m512i {
+        proven!(_mm512_sll_epi32(v, _mm_cvtsi32_si128(n as i32)))
+    }
+    #[inline(always)]
+    fn shr(self, v: __m512i, n: u32) -> __m512i {
+        proven!(_mm512_srl_epi32(v, _mm_cvtsi32_si128(n as i32)))
+    }
+    #[inline(always)]
+    fn dot4_small(self, acc: __m512i, w: __m512i, a: &[i8; 4]) -> __m512i {
+        let four = i32::from_le_bytes(a.map(|x| x as u8));
+        proven!(_mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(four)))
+    }
 }

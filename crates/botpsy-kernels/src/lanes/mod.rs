@@ -65,6 +65,25 @@ pub(crate) trait Lanes: Copy {
     fn dot4(self, acc: Self::I, w: &[u8; 4 * LANES], a: &[i8; 4]) -> Self::I;
     fn to_f32(self, v: Self::I) -> Self::F;
 
+    /// Sixteen lanes of four bytes each, the first one lowest.
+    fn bytes(self, x: &[u8; 4 * LANES]) -> Self::I;
+    /// `v & mask` in each lane.
+    fn and(self, v: Self::I, mask: i32) -> Self::I;
+    /// `v ^ mask` in each lane.
+    fn xor(self, v: Self::I, mask: i32) -> Self::I;
+    fn or(self, a: Self::I, b: Self::I) -> Self::I;
+    fn shl(self, v: Self::I, n: u32) -> Self::I;
+    /// Shifts zeros in from above.
+    fn shr(self, v: Self::I, n: u32) -> Self::I;
+    /// `acc[l] += sum over t < 4 of w[l].byte(t) * a[t]` for unsigned bytes of at most 127. Exact.
+    fn dot4_small(self, acc: Self::I, w: Self::I, a: &[i8; 4]) -> Self::I;
+
+    /// Byte `t` of each lane, unsigned.
+    #[inline(always)]
+    fn byte(self, v: Self::I, t: u32) -> Self::F {
+        self.to_f32(self.and(self.shr(v, 8 * t), 0xff))
+    }
+
     /// The sum of the lanes, always in the order of [`tree_sum`].
     #[inline(always)]
     fn sum(self, v: Self::F) -> f32 {

@@ -109,4 +109,36 @@ impl Lanes for Portable {
     fn to_f32(self, v: Self::I) -> Self::F {
         v.map(|x| x as f32)
     }
+    #[inline(always)]
+    fn bytes(self, x: &[u8; 4 * LANES]) -> Self::I {
+        std::array::from_fn(|l| i32::from_le_bytes([x[4 * l], x[4 * l + 1], x[4 * l + 2], x[4 * l + 3]]))
+    }
+    #[inline(always)]
+    fn and(self, v: Self::I, mask: i32) -> Self::I {
+        v.map(|x| x & mask)
+    }
+    #[inline(always)]
+    fn xor(self, v: Self::I, mask: i32) -> Self::I {
+        v.map(|x| x ^ mask)
+    }
+    #[inline(always)]
+    fn or(self, a: Self::I, b: Self::I) -> Self::I {
+        std::array::from_fn(|l| a[l] | b[l])
+    }
+    #[inline(always)]
+    fn shl(self, v: Self::I, n: u32) -> Self::I {
+        v.map(|x| x << n)
+    }
+    #[inline(always)]
+    fn shr(self, v: Self::I, n: u32) -> Self::I {
+        v.map(|x| (x as u32 >> n) as i32)
+    }
+    #[inline(always)]
+    fn dot4_small(self, acc: Self::I, w: Self::I, a: &[i8; 4]) -> Self::I {
+        let a = a.map(i32::from);
+        std::array::from_fn(|l| {
+            let w = w[l];
+            acc[l] + (w & 0xff) * a[0] + (w >> 8 & 0xff) * a[1] + (w >> 16 & 0xff) * a[2] + (w >> 24) * a[3]
+        })
+    }
 }

@@ -3,20 +3,21 @@
 //! Each output element adds up its columns in one fixed order, so the bits are the same for one row and for many, on one
 //! thread and on several.
 
+#[allow(clippy::needless_range_loop, reason = "lanes are indexed, for the reason that `lanes` gives")]
+mod k_quants;
 mod panel;
 mod scalar;
 
 use std::cell::RefCell;
 use std::ops::Range;
 
-use botpsy_tensor::dequantize_row;
-
 use crate::Context;
 use crate::activation::Rows;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
-use crate::pack::{Packed, PackedMatrix};
+use crate::pack::{KQuant, Packed, PackedMatrix, Q4_WORDS, Q5_WORDS};
 use crate::pool::{Disjoint, part_of};
+use k_quants::{MinPanel, Q6Panel};
 use panel::{Bf16PairsPanel, Bf16Panel, F32Panel, Panel, Q8ExactPanel, Q8Panel};
 
 /// One matrix and where its product goes: `out` is `[n, rows]`, row-major.
@@ -94,9 +95,13 @@ impl Groups<'_> {
     fn panels<L: Lanes, P: Panel>(&self, l: L, panel: &P) {
         let mut group = self.groups.start;
         if self.x.n() == 1 {
-            while group + 8 <= self.groups.end {
+            while !P::ONE_BY_ONE && group + 8 <= self.groups.end {
                 self.tile::<L, P, 1, 8>(l, panel, 0, group);
                 group += 8;
+            }
+            while P::ONE_BY_ONE && group < self.groups.end {
+                self.tile::<L, P, 1, 1>(l, panel, 0, group);
+                group += 1;
             }
         }
         while L::WIDE && !P::INT8 && group + 4 <= self.groups.end {
@@ -155,18 +160,15 @@ impl Groups<'_> {
         }
     }
 
-    /// Rows as they are in the file: each is decoded once and multiplied with every input row.
+    /// Block types with exact input rows: each row is decoded once and multiplied with every input row.
     #[inline(always)]
     fn decoded_rows(&self, dot: impl Dot) {
         thread_local!(static ROW: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) });
-        let Packed::Blocks { dtype, bytes, row_bytes } = &self.w.packed else {
-            return;
-        };
         let mut row = ROW.take();
         row.resize(self.w.cols(), 0.0);
         for group in self.groups.clone() {
             for lane in 0..LANES.min(self.w.rows() - group * LANES) {
-                dequantize_row(*dtype, &bytes[(group * LANES + lane) * row_bytes..][..*row_bytes], &mut row);
+                self.w.row(group * LANES + lane, &mut row);
                 for (t, x) in self.x.exact.chunks_exact(self.x.cols).enumerate() {
                     self.out(t, group)[lane] = dot.of(&row, x);
                 }
@@ -183,6 +185,7 @@ impl Kernel for Groups<'_> {
         match (&self.w.packed, self.x.quantized) {
             (Packed::Blocks { .. }, _) => self.decoded_rows(scalar::InOrder),
             (Packed::Q8 { q, d }, Some(x)) => scalar::int8(&self, q, d, x),
+            (Packed::K(blocks), Some(x)) => scalar::k_quants(&self, blocks, x),
             (Packed::Bf16(lines), _) if let Some(x) = self.x.bf16 => scalar::bf16(&self, lines, x),
             _ => scalar::exact(&self),
         }
@@ -192,7 +195,15 @@ impl Kernel for Groups<'_> {
     fn vector<L: Lanes>(self, l: L) {
         let x = self.x;
         match (&self.w.packed, x.quantized) {
-            (Packed::Blocks { .. }, _) => self.decoded_rows(OnLanes(l)),
+            (Packed::K(w), Some(rows)) => {
+                let (words, factors, cols) = (&w.words, &w.factors, x.cols);
+                match w.kind {
+                    KQuant::Q4 => self.panels(l, &MinPanel::<Q4_WORDS> { words, factors, x: rows, cols }),
+                    KQuant::Q5 => self.panels(l, &MinPanel::<Q5_WORDS> { words, factors, x: rows, cols }),
+                    KQuant::Q6 => self.panels(l, &Q6Panel { words, factors, x: rows, cols }),
+                }
+            }
+            (Packed::K(_) | Packed::Blocks { .. }, _) => self.decoded_rows(OnLanes(l)),
             (Packed::F32(lines), _) => self.panels(l, &F32Panel { lines, x: x.exact, cols: x.cols }),
             (Packed::Bf16(lines), _) if let Some(x) = x.bf16 => {
                 self.panels(l, &Bf16PairsPanel { lines, x, cols: self.x.cols })

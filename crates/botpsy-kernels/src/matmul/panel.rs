@@ -12,6 +12,10 @@ pub(super) trait Panel {
     /// Whether a sum is kept twice: an integer per block, a float over blocks.
     const INT8: bool = false;
 
+    /// Whether one input row is fastest with one group at a time: where words are used more than once, so that loading each
+    /// once keeps the order of the memory.
+    const ONE_BY_ONE: bool = false;
+
     /// The sums of input rows `t0..t0 + T` with groups `g0..g0 + G`. Columns are added in order, whatever `T` and `G`.
     fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T];
 
@@ -23,7 +27,7 @@ pub(super) trait Panel {
 
 /// Asks for one part of `lines`.
 #[inline(always)]
-fn prefetch<L: Lanes, T>(l: L, lines: &[T], part: usize, n_parts: usize) {
+pub(super) fn prefetch<L: Lanes, T>(l: L, lines: &[T], part: usize, n_parts: usize) {
     for line in &lines[part_of(lines.len(), part, n_parts)] {
         l.prefetch(line);
     }
@@ -31,7 +35,7 @@ fn prefetch<L: Lanes, T>(l: L, lines: &[T], part: usize, n_parts: usize) {
 
 /// `cols` values from row `t0` on, `T` times.
 #[inline(always)]
-fn rows<U, const T: usize>(x: &[U], cols: usize, t0: usize) -> [&[U]; T] {
+pub(super) fn rows<U, const T: usize>(x: &[U], cols: usize, t0: usize) -> [&[U]; T] {
     let mut rows = [&[] as &[U]; T];
     for (t, row) in rows.iter_mut().enumerate() {
         *row = &x[(t0 + t) * cols..][..cols];

@@ -5,12 +5,14 @@
 //! | `F32` | per column: 16 x f32 | F32 |
 //! | `Bf16` | per two columns: 16 pairs of bfloat16 | BF16 |
 //! | `Q8` | per 32 columns: 16 x f16 scales; 8 x (16 rows x 4 columns) bytes holding q + 128 | Q8_0 |
+//! | `K` | per 256 columns: 16 x each word of the file | Q4_K, Q5_K, Q6_K |
 //! | `Blocks` | rows as in the file, decoded on the way | every other type |
 //!
 //! One lane is one row, so each output element adds up its columns in order, whatever is computed beside it: a product of
 //! one row and of five hundred give the same bits. The last group is filled up with zero rows.
 
 mod float;
+mod k_quants;
 mod q8;
 
 use botpsy_tensor::{DType, TensorView, dequantize_row};
@@ -18,6 +20,7 @@ use botpsy_tensor::{DType, TensorView, dequantize_row};
 use crate::Context;
 use crate::activation::BLOCK;
 use crate::lanes::LANES;
+pub(crate) use k_quants::{KBlocks, KQuant, MAX_BLOCK, Q4_WORDS, Q5_WORDS, Q6_WORDS, SUPER_BLOCK, Words};
 
 /// One 64-byte line: what a 512-bit load takes.
 #[derive(Clone, Copy)]
@@ -31,6 +34,7 @@ pub(crate) enum Packed {
     F32(Vec<Line<[f32; LANES]>>),
     Bf16(Vec<Line<[u16; 2 * LANES]>>),
     Q8 { q: Vec<Q8Bytes>, d: Vec<[u16; LANES]> },
+    K(KBlocks),
     Blocks { dtype: DType, bytes: Vec<u8>, row_bytes: usize },
 }
 
@@ -59,10 +63,13 @@ impl PackedMatrix {
             DType::F32 => float::pack_f32(ctx, view),
             DType::BF16 => float::pack_bf16(ctx, view),
             DType::Q8_0 => q8::pack_q8(ctx, view),
-            dtype => {
-                let row_bytes = dtype.row_bytes(cols).expect("a view holds whole rows");
-                Packed::Blocks { dtype, bytes: view.bytes().to_vec(), row_bytes }
-            }
+            dtype => match KQuant::of(dtype) {
+                Some(kind) => Packed::K(KBlocks::pack(ctx, view, kind)),
+                None => {
+                    let row_bytes = dtype.row_bytes(cols).expect("a view holds whole rows");
+                    Packed::Blocks { dtype, bytes: view.bytes().to_vec(), row_bytes }
+                }
+            },
         };
         PackedMatrix { packed, rows, cols }
     }
@@ -79,7 +86,7 @@ impl PackedMatrix {
 
     /// Whether products of this matrix use int8 input rows where the caller offers them.
     pub fn takes_int8(&self) -> bool {
-        matches!(self.packed, Packed::Q8 { .. })
+        matches!(self.packed, Packed::Q8 { .. } | Packed::K(_))
     }
 
     /// Whether products of this matrix use input rows rounded to bfloat16 where the caller offers them.
@@ -93,6 +100,7 @@ impl PackedMatrix {
             Packed::F32(lines) => size_of_val(&lines[..]),
             Packed::Bf16(lines) => size_of_val(&lines[..]),
             Packed::Q8 { q, d } => size_of_val(&q[..]) + size_of_val(&d[..]),
+            Packed::K(blocks) => blocks.size_bytes(),
             Packed::Blocks { bytes, .. } => bytes.len(),
         }
     }
@@ -127,6 +135,7 @@ impl PackedMatrix {
                     }
                 }
             }
+            Packed::K(blocks) => blocks.row(row, out),
             Packed::Blocks { dtype, bytes, row_bytes } => {
                 dequantize_row(*dtype, &bytes[row * row_bytes..][..*row_bytes], out)
             }
