@@ -96,19 +96,6 @@ impl Lanes for Avx2 {
             _mm256_cvtph_ps(_mm_loadu_si128(x.as_ptr().add(8).cast())),
         ]}
     }
-    #[inline(always)]
-    fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (F, F) {
-        proven! {
-            let (low, high) = (_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(16).cast()));
-            let odd_half = _mm256_set1_epi32(0xffff_0000_u32 as i32);
-            let even = [_mm256_slli_epi32::<16>(low), _mm256_slli_epi32::<16>(high)];
-            let odd = [_mm256_and_si256(low, odd_half), _mm256_and_si256(high, odd_half)];
-            (
-                [_mm256_castsi256_ps(even[0]), _mm256_castsi256_ps(even[1])],
-                [_mm256_castsi256_ps(odd[0]), _mm256_castsi256_ps(odd[1])],
-            )
-        }
-    }
 
     #[inline(always)]
     fn prefetch<T>(self, at: &T) {
@@ -124,8 +111,19 @@ impl Lanes for Avx2 {
         proven!([_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(16).cast())])
     }
     #[inline(always)]
-    fn dot2(self, acc: F, w: [__m256i; 2], x: [__m256i; 2]) -> F {
-        [dot2_half(acc[0], w[0], x[0]), dot2_half(acc[1], w[1], x[1])]
+    fn even(self, pairs: [__m256i; 2]) -> F {
+        proven! {
+            let (low, high) = (_mm256_slli_epi32::<16>(pairs[0]), _mm256_slli_epi32::<16>(pairs[1]));
+            [_mm256_castsi256_ps(low), _mm256_castsi256_ps(high)]
+        }
+    }
+    #[inline(always)]
+    fn odd(self, pairs: [__m256i; 2]) -> F {
+        proven! {
+            let odd_half = _mm256_set1_epi32(0xffff_0000_u32 as i32);
+            let (low, high) = (_mm256_and_si256(pairs[0], odd_half), _mm256_and_si256(pairs[1], odd_half));
+            [_mm256_castsi256_ps(low), _mm256_castsi256_ps(high)]
+        }
     }
     #[inline(always)]
     fn dot4(self, acc: [__m256i; 2], w: &[u8; 4 * LANES], a: &[i8; 4]) -> [__m256i; 2] {
@@ -196,17 +194,5 @@ impl Lanes for Avx2 {
             let high = _mm256_madd_epi16(_mm256_maddubs_epi16(w[1], a), ones);
             [_mm256_add_epi32(acc[0], low), _mm256_add_epi32(acc[1], high)]
         }
-    }
-}
-
-/// Products of bfloat16 are exact in `f32`, so each sum is rounded once.
-#[inline(always)]
-fn dot2_half(acc: __m256, w: __m256i, x: __m256i) -> __m256 {
-    proven! {
-        let odd_half = _mm256_set1_epi32(0xffff_0000_u32 as i32);
-        let (w_odd, x_odd) = (_mm256_and_si256(w, odd_half), _mm256_and_si256(x, odd_half));
-        let (w_even, x_even) = (_mm256_slli_epi32::<16>(w), _mm256_slli_epi32::<16>(x));
-        let acc = _mm256_fmadd_ps(_mm256_castsi256_ps(w_odd), _mm256_castsi256_ps(x_odd), acc);
-        _mm256_fmadd_ps(_mm256_castsi256_ps(w_even), _mm256_castsi256_ps(x_even), acc)
     }
 }

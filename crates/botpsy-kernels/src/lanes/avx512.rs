@@ -94,15 +94,6 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     fn load_f16(self, x: &[u16; LANES]) -> __m512 {
         proven!(_mm512_cvtph_ps(_mm256_loadu_si256(x.as_ptr().cast())))
     }
-    #[inline(always)]
-    fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (__m512, __m512) {
-        proven! {
-            let pairs = _mm512_loadu_si512(x.as_ptr().cast());
-            let even = _mm512_slli_epi32::<16>(pairs);
-            let odd = _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff_0000_u32 as i32));
-            (_mm512_castsi512_ps(even), _mm512_castsi512_ps(odd))
-        }
-    }
 
     #[inline(always)]
     fn prefetch<T>(self, at: &T) {
@@ -118,6 +109,14 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
         proven!(_mm512_loadu_si512(x.as_ptr().cast()))
     }
     #[inline(always)]
+    fn even(self, pairs: __m512i) -> __m512 {
+        proven!(_mm512_castsi512_ps(_mm512_slli_epi32::<16>(pairs)))
+    }
+    #[inline(always)]
+    fn odd(self, pairs: __m512i) -> __m512 {
+        proven!(_mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(0xffff_0000_u32 as i32))))
+    }
+    #[inline(always)]
     fn dot2(self, acc: __m512, w: __m512i, x: __m512i) -> __m512 {
         if BF16 {
             // SAFETY: `BF16` is true only where the feature was detected; both types are 64 bytes without padding.
@@ -125,13 +124,7 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
                 _mm512_dpbf16_ps(acc, transmute::<__m512i, __m512bh>(w), transmute::<__m512i, __m512bh>(x))
             };
         }
-        proven! {
-            let odd_half = _mm512_set1_epi32(0xffff_0000_u32 as i32);
-            let (w_odd, x_odd) = (_mm512_and_si512(w, odd_half), _mm512_and_si512(x, odd_half));
-            let (w_even, x_even) = (_mm512_slli_epi32::<16>(w), _mm512_slli_epi32::<16>(x));
-            let acc = _mm512_fmadd_ps(_mm512_castsi512_ps(w_odd), _mm512_castsi512_ps(x_odd), acc);
-            _mm512_fmadd_ps(_mm512_castsi512_ps(w_even), _mm512_castsi512_ps(x_even), acc)
-        }
+        self.fma(self.even(w), self.even(x), self.fma(self.odd(w), self.odd(x), acc))
     }
     #[inline(always)]
     fn dot4(self, acc: __m512i, w: &[u8; 4 * LANES], a: &[i8; 4]) -> __m512i {

@@ -47,8 +47,6 @@ pub(crate) trait Lanes: Copy {
     fn pow2(self, n: Self::F) -> Self::F;
     /// Sixteen half-precision values.
     fn load_f16(self, x: &[u16; LANES]) -> Self::F;
-    /// Pairs of bfloat16, interleaved: the sixteen even ones and the sixteen odd ones.
-    fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (Self::F, Self::F);
 
     /// Asks for the line in which `at` begins, to have it in the second-level cache soon. Nothing but time depends on it.
     #[inline(always)]
@@ -57,9 +55,17 @@ pub(crate) trait Lanes: Copy {
     fn isplat(self, x: i32) -> Self::I;
     /// Sixteen pairs of bfloat16, as they are.
     fn load_pairs(self, x: &[u16; 2 * LANES]) -> Self::I;
+    /// The first of each pair of bfloat16.
+    fn even(self, pairs: Self::I) -> Self::F;
+    /// The second of each pair of bfloat16.
+    fn odd(self, pairs: Self::I) -> Self::F;
     /// `acc[l] + w[l].odd * x[l].odd + w[l].even * x[l].even`, in that order, for pairs of bfloat16. Where one instruction
     /// does it, denormals count as zero and roundings in between are those of the processor.
-    fn dot2(self, acc: Self::F, w: Self::I, x: Self::I) -> Self::F;
+    #[inline(always)]
+    fn dot2(self, acc: Self::F, w: Self::I, x: Self::I) -> Self::F {
+        // Products of bfloat16 are exact in `f32`, so each sum is rounded once where the instruction set fuses.
+        self.fma(self.even(w), self.even(x), self.fma(self.odd(w), self.odd(x), acc))
+    }
     /// `acc[l] += sum over t < 4 of (w[4 l + t] - 128) * a[t]`, given that `acc` was started at `128 * sum of a`
     /// less: the caller takes `128 * sum(a)` off, so `w` counts as unsigned here. Exact.
     fn dot4(self, acc: Self::I, w: &[u8; 4 * LANES], a: &[i8; 4]) -> Self::I;

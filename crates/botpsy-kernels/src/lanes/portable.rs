@@ -1,6 +1,6 @@
 //! Sixteen lanes as plain arrays: what processors without a path of their own run.
 
-use half::{bf16, f16};
+use half::f16;
 
 use super::{LANES, Lanes};
 
@@ -77,11 +77,6 @@ impl Lanes for Portable {
     fn load_f16(self, x: &[u16; LANES]) -> Self::F {
         x.map(|bits| f16::from_bits(bits).to_f32())
     }
-    #[inline(always)]
-    fn load_bf16_pairs(self, x: &[u16; 2 * LANES]) -> (Self::F, Self::F) {
-        let at = |i: usize| bf16::from_bits(x[i]).to_f32();
-        (std::array::from_fn(|i| at(2 * i)), std::array::from_fn(|i| at(2 * i + 1)))
-    }
 
     #[inline(always)]
     fn isplat(self, x: i32) -> Self::I {
@@ -92,11 +87,12 @@ impl Lanes for Portable {
         std::array::from_fn(|l| i32::from(x[2 * l]) | (i32::from(x[2 * l + 1]) << 16))
     }
     #[inline(always)]
-    fn dot2(self, acc: Self::F, w: Self::I, x: Self::I) -> Self::F {
-        let odd = |pair: i32| f32::from_bits(pair as u32 & 0xffff_0000);
-        let even = |pair: i32| f32::from_bits((pair as u32) << 16);
-        let acc: Self::F = std::array::from_fn(|l| odd(w[l]) * odd(x[l]) + acc[l]);
-        std::array::from_fn(|l| even(w[l]) * even(x[l]) + acc[l])
+    fn even(self, pairs: Self::I) -> Self::F {
+        pairs.map(|pair| f32::from_bits((pair as u32) << 16))
+    }
+    #[inline(always)]
+    fn odd(self, pairs: Self::I) -> Self::F {
+        pairs.map(|pair| f32::from_bits(pair as u32 & 0xffff_0000))
     }
     #[inline(always)]
     fn dot4(self, acc: Self::I, w: &[u8; 4 * LANES], a: &[i8; 4]) -> Self::I {

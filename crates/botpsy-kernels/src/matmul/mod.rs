@@ -90,7 +90,8 @@ impl Groups<'_> {
     }
 
     /// Covers the groups with tiles that keep all their sums in registers: one register per sum for exact rows, two (an
-    /// integer and a float) for int8 rows. There are 32 registers on a wide set, and half of 16 elsewhere.
+    /// integer and a float) for int8 rows. There are 32 registers on a wide set, and half of 16 elsewhere: there one group
+    /// with four rows leaves room for the weights, and eight sums are enough to wait for none.
     #[inline(always)]
     fn panels<L: Lanes, P: Panel>(&self, l: L, panel: &P) {
         let mut group = self.groups.start;
@@ -108,7 +109,7 @@ impl Groups<'_> {
             self.strip::<L, P, 4>(l, panel, group);
             group += 4;
         }
-        while (L::WIDE || !P::INT8) && group + 2 <= self.groups.end {
+        while L::WIDE && group + 2 <= self.groups.end {
             self.strip::<L, P, 2>(l, panel, group);
             group += 2;
         }
@@ -123,14 +124,22 @@ impl Groups<'_> {
     fn strip<L: Lanes, P: Panel, const G: usize>(&self, l: L, panel: &P, group: usize) {
         let (n, mut t) = (self.x.n(), 0);
         let next = group + G..(group + 2 * G).min(self.groups.end);
-        while L::WIDE && t + 6 <= n {
-            panel.prefetch(l, next.clone(), t / 6, n / 6);
-            self.tile::<L, P, 6, G>(l, panel, t, group);
-            t += 6;
-        }
-        while !L::WIDE && t + 2 <= n {
-            self.tile::<L, P, 2, G>(l, panel, t, group);
-            t += 2;
+        let height = match (L::WIDE, P::INT8) {
+            (true, _) => P::HEIGHT,
+            (false, false) => 4,
+            (false, true) => 2,
+        };
+        while t + height <= n {
+            // With few rows the memory itself is what is waited for.
+            if n >= 48 {
+                panel.prefetch(l, next.clone(), t / height, n / height);
+            }
+            match height {
+                6 => self.tile::<L, P, 6, G>(l, panel, t, group),
+                4 => self.tile::<L, P, 4, G>(l, panel, t, group),
+                _ => self.tile::<L, P, 2, G>(l, panel, t, group),
+            }
+            t += height;
         }
         match n - t {
             0 => {}

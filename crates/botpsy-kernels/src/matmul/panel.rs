@@ -11,6 +11,8 @@ use crate::pool::part_of;
 pub(super) trait Panel {
     /// Whether a sum is kept twice: an integer per block, a float over blocks.
     const INT8: bool = false;
+    /// Input rows of a tile on a wide instruction set: as many as leave registers for the weights.
+    const HEIGHT: usize = 6;
 
     /// Whether one input row is fastest with one group at a time: where words are used more than once, so that loading each
     /// once keeps the order of the memory.
@@ -78,20 +80,23 @@ pub(super) struct Bf16Panel<'a> {
 }
 
 impl Panel for Bf16Panel<'_> {
+    /// Weights take two registers for each group: with six rows some sums would go to memory and back (112 -> 74 GFLOPS).
+    const HEIGHT: usize = 4;
+
     #[inline(always)]
     fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
         let w: [_; G] = rows(self.lines, self.cols.div_ceil(2), g0);
         let x: [_; T] = rows(self.x, self.cols, t0);
         let mut acc = [[l.splat(0.0); G]; T];
         for pair in 0..self.cols / 2 {
-            let mut w_k = [(l.splat(0.0), l.splat(0.0)); G];
+            let mut w_k = [l.isplat(0); G];
             for g in 0..G {
-                w_k[g] = l.load_bf16_pairs(&w[g][pair].0);
+                w_k[g] = l.load_pairs(&w[g][pair].0);
             }
             for t in 0..T {
                 let (even, odd) = (l.splat(x[t][2 * pair]), l.splat(x[t][2 * pair + 1]));
                 for g in 0..G {
-                    acc[t][g] = l.fma(w_k[g].1, odd, l.fma(w_k[g].0, even, acc[t][g]));
+                    acc[t][g] = l.fma(l.odd(w_k[g]), odd, l.fma(l.even(w_k[g]), even, acc[t][g]));
                 }
             }
         }
@@ -99,7 +104,7 @@ impl Panel for Bf16Panel<'_> {
             let last = self.cols / 2;
             for t in 0..T {
                 for g in 0..G {
-                    acc[t][g] = l.fma(l.load_bf16_pairs(&w[g][last].0).0, l.splat(x[t][2 * last]), acc[t][g]);
+                    acc[t][g] = l.fma(l.even(l.load_pairs(&w[g][last].0)), l.splat(x[t][2 * last]), acc[t][g]);
                 }
             }
         }
