@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::layer::{AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Span, Step, input_rows};
 use crate::load::Model;
 use crate::state::{LayerState, State};
-use crate::{LayerKind, ModelError};
+use crate::{LayerKind, ModelError, Operation, Profile, Work};
 
 /// For which tokens of a segment logits are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,7 @@ pub struct Scratch {
     attention: AttentionScratch,
     mlp: MlpScratch,
     quantized: QuantizedRows,
+    profile: Option<Profile>,
 }
 
 impl std::fmt::Debug for Scratch {
@@ -56,6 +57,16 @@ impl Scratch {
     pub fn new(model: &Model, max_rows: usize) -> Scratch {
         let row = vec![0.0; max_rows * model.config().hidden_size];
         Scratch { normed: row.clone(), mixed: row.clone(), x: row, ..Scratch::default() }
+    }
+
+    /// From here on, passes with these buffers record where their time goes.
+    pub fn start_profile(&mut self) {
+        self.profile = Some(Profile::new());
+    }
+
+    /// Ends that: what was recorded.
+    pub fn take_profile(&mut self) -> Option<Profile> {
+        self.profile.take()
     }
 }
 
@@ -90,6 +101,8 @@ impl Model {
             return Ok(());
         }
         let hidden = config.hidden_size;
+        let profile = s.profile.as_ref();
+        profile.inspect(|profile| profile.start());
         let (x, normed, mixed) =
             (lend(&mut s.x, n * hidden), lend(&mut s.normed, n * hidden), lend(&mut s.mixed, n * hidden));
         for (token, x) in segments.iter().flat_map(|segment| segment.tokens).zip(x.chunks_exact_mut(hidden)) {
@@ -98,10 +111,12 @@ impl Model {
         let half = config.rotary_dim / 2;
         let (cos, sin) = (lend(&mut s.cos, n * half), lend(&mut s.sin, n * half));
         self.rotations(&spans, cos, sin);
-        let step = Step { ctx, activations: self.activations, eps: config.rms_norm_eps, rope: (cos, sin) };
+        let step = Step { ctx, activations: self.activations, eps: config.rms_norm_eps, rope: (cos, sin), profile };
+        step.lap(Operation::Residual, || Work::NONE);
 
         for (layer_idx, layer) in self.layers.iter().enumerate() {
             rms_norm(ctx, x, &layer.input_layernorm, step.eps, normed);
+            step.lap(Operation::Norm, || Work::NONE);
             let states = segments.iter_mut().map(|segment| &mut segment.state.layers[layer_idx]);
             match &layer.mixer {
                 Mixer::GatedDeltaNet(gdn) => {
@@ -114,9 +129,12 @@ impl Model {
                 }
             }
             math::add(x, mixed);
+            step.lap(Operation::Residual, || Work::NONE);
             rms_norm(ctx, x, &layer.post_attention_layernorm, step.eps, normed);
+            step.lap(Operation::Norm, || Work::NONE);
             layer.mlp.forward(step, normed, &mut s.mlp, mixed);
             math::add(x, mixed);
+            step.lap(Operation::Residual, || Work::NONE);
         }
 
         for (segment, span) in segments.iter_mut().zip(&spans) {
@@ -125,10 +143,12 @@ impl Model {
         let wanted = gather_wanted(segments, &spans, x, mixed, hidden);
         let (wanted, normed) = (&mixed[..wanted * hidden], &mut normed[..wanted * hidden]);
         rms_norm(ctx, wanted, &self.norm, step.eps, normed);
+        step.lap(Operation::Norm, || Work::NONE);
         let head = self.lm_head.as_ref().unwrap_or(&self.embed_tokens);
         logits.resize(normed.len() / hidden * config.vocab_size, 0.0);
         if !logits.is_empty() {
             matmul(ctx, head, input_rows(step, head, normed, &mut s.quantized), logits);
+            step.lap(Operation::LmHead, || Work::products(wanted.len() / hidden, &[head]));
         }
         Ok(())
     }

@@ -53,6 +53,11 @@ pub(crate) struct KvCache {
 }
 
 impl KvCache {
+    /// Bytes of its pages.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.pages.len() * self.shape.page_bytes(self.kv_type)
+    }
+
     /// Writes the key and value rows of position `pos`, the next one.
     pub(crate) fn write(&mut self, pos: usize, key: &[f32], value: &[f32]) {
         if pos / PAGE == self.pages.len() {
@@ -92,7 +97,7 @@ impl State {
     pub fn size_bytes(&self) -> usize {
         let layer = |layer: &LayerState| match layer {
             LayerState::Delta(delta) => size_of_val(&delta.recurrent[..]) + size_of_val(&delta.conv[..]),
-            LayerState::Kv(kv) => kv.pages.len() * kv.shape.page_bytes(kv.kv_type),
+            LayerState::Kv(kv) => kv.size_bytes(),
         };
         self.layers.iter().map(layer).sum()
     }

@@ -5,6 +5,7 @@ use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, math, matmul, matmul_
 use super::{Span, Step, input_rows};
 use crate::forward::lend;
 use crate::state::KvCache;
+use crate::{Operation, Work};
 
 /// Full attention with a gate on its output.
 pub(crate) struct Attention {
@@ -55,6 +56,7 @@ impl Attention {
                 Product { weights: &self.v_proj, out: v },
             ],
         );
+        step.lap(Operation::AttentionIn, || Work::products(n, &[&self.q_proj, &self.k_proj, &self.v_proj]));
         let half = step.rope.0.len() / n;
         let turn = |t: usize, x: &mut [f32], norm: &[f32]| {
             rms_norm_in_place(ctx, x, norm, step.eps);
@@ -73,15 +75,24 @@ impl Attention {
             for (i, t) in span.rows.clone().enumerate() {
                 cache.write(span.pos + i, &k[t * kv_width..][..kv_width], &v[t * kv_width..][..kv_width]);
             }
+            step.lap(Operation::Rope, || Work::NONE);
             let rows = span.rows.start * width..span.rows.end * width;
             let attended = &mut attended[rows.clone()];
             attend(ctx, cache.shape, &cache.pages, span.pos, &q[rows], self.n_heads, attended);
+            step.lap(Operation::Attend, || {
+                let n = span.rows.len();
+                // Each token sees those before it and itself; a product with the key, and one with the weight of the value.
+                let pairs = n * span.pos + n * (n + 1) / 2;
+                Work { bytes: cache.size_bytes(), operations: 4 * width * pairs }
+            });
         }
         ctx.pool.for_each_chunk(attended, width, |t, o| {
             for (o, q_gate) in o.chunks_exact_mut(d).zip(q_gate[2 * t * width..].chunks_exact(2 * d)) {
                 math::sigmoid_times(ctx, &q_gate[d..], o);
             }
         });
+        step.lap(Operation::AttentionGate, || Work::NONE);
         matmul(ctx, &self.o_proj, input_rows(step, &self.o_proj, attended, &mut s.quantized), out);
+        step.lap(Operation::AttentionOut, || Work::products(n, &[&self.o_proj]));
     }
 }

@@ -6,6 +6,7 @@ use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, math, matmul, matmul_
 use super::{Span, Step, input_rows};
 use crate::forward::lend;
 use crate::state::DeltaState;
+use crate::{Operation, Work};
 
 /// What the reference adds under the root when it normalises queries and keys.
 const L2_EPS: f32 = 1e-6;
@@ -68,7 +69,10 @@ impl GatedDeltaNet {
                 Product { weights: &self.in_proj_a, out: a },
             ],
         );
+        let matrices = [&self.in_proj_qkv, &self.in_proj_z, &self.in_proj_b, &self.in_proj_a];
+        step.lap(Operation::LinearIn, || Work::products(n, &matrices));
         ctx.pool.for_each_chunk2((b, heads.n_v), (a, heads.n_v), |_, b, a| self.gates(b, a));
+        step.lap(Operation::LinearGate, || Work::NONE);
         let (beta, decay) = (&*b, &*a);
 
         let keys = heads.n_k * heads.d_k;
@@ -82,6 +86,10 @@ impl GatedDeltaNet {
                 l2_norm(ctx, &mut row[..keys], heads.d_k, 1.0 / (heads.d_k as f32).sqrt(), L2_EPS);
                 l2_norm(ctx, &mut row[keys..2 * keys], heads.d_k, 1.0, L2_EPS);
             });
+            step.lap(Operation::Conv, || Work {
+                bytes: 2 * size_of_val(qkv),
+                operations: 2 * qkv.len() * self.conv1d.len() / channels,
+            });
             let inputs = Inputs {
                 q: mixed,
                 k: &mixed[keys..],
@@ -92,6 +100,11 @@ impl GatedDeltaNet {
                 key_head: &self.key_head,
             };
             delta_rule(ctx, heads, &mut state.recurrent, inputs, &mut gated[first * values..last * values]);
+            // Per value of the state and token: a product with the key, one with the query, and the update.
+            step.lap(Operation::DeltaRule, || Work {
+                bytes: 2 * size_of_val(&state.recurrent[..]),
+                operations: 6 * (last - first) * state.recurrent.len(),
+            });
         }
         ctx.pool.for_each_chunk(gated, values, |t, row| {
             let z = z[t * values..][..values].chunks_exact(heads.d_v);
@@ -99,7 +112,9 @@ impl GatedDeltaNet {
                 gated_norm(ctx, out, &self.norm, z, step.eps);
             }
         });
+        step.lap(Operation::LinearGate, || Work::NONE);
         matmul(ctx, &self.out_proj, input_rows(step, &self.out_proj, gated, &mut s.quantized), out);
+        step.lap(Operation::LinearOut, || Work::products(n, &[&self.out_proj]));
     }
 
     /// One row: `b` becomes `beta = sigmoid(b)`, `a` becomes `exp(g)`, `g = -exp(A_log) * softplus(a + dt_bias)`.

@@ -13,6 +13,7 @@ use std::ops::Range;
 use botpsy_kernels::{Context, PackedMatrix, QuantizedRows, Rows};
 
 use crate::load::Activations;
+use crate::{Operation, Profile, Work};
 
 /// One block: a mixer over the sequence, then an MLP, each behind a norm.
 pub(crate) struct Layer {
@@ -35,6 +36,17 @@ pub(crate) struct Step<'a> {
     pub(crate) eps: f32,
     /// Cosines and sines `[n, rotary_dim / 2]` of each row's position.
     pub(crate) rope: (&'a [f32], &'a [f32]),
+    /// Where the time goes, when somebody asks.
+    pub(crate) profile: Option<&'a Profile>,
+}
+
+impl Step<'_> {
+    /// Says that a step of the pass has ended.
+    pub(crate) fn lap(&self, operation: Operation, work: impl FnOnce() -> Work) {
+        if let Some(profile) = self.profile {
+            profile.lap(operation, work());
+        }
+    }
 }
 
 /// The rows of one sequence, and the position of the first of them.
@@ -51,9 +63,11 @@ pub(crate) fn input_rows<'a>(
     values: &'a [f32],
     buffer: &'a mut QuantizedRows,
 ) -> Rows<'a> {
-    match step.activations {
+    let rows = match step.activations {
         Activations::Int8 if weights.takes_int8() => Rows::quantized(values, weights.cols(), step.ctx, buffer),
         Activations::Int8 if weights.takes_bf16() => Rows::bf16(values, weights.cols(), step.ctx, buffer),
         _ => Rows::exact(values, weights.cols()),
-    }
+    };
+    step.lap(Operation::Round, || Work::NONE);
+    rows
 }
