@@ -6,7 +6,7 @@ mod bf16;
 
 use crate::Context;
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, round_to_i8};
 use crate::pool::Disjoint;
 
 /// Values that share one scale, as in Q8_0.
@@ -121,7 +121,10 @@ impl Kernel for Quantize<'_> {
         let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
         for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.half_offset) {
             *d = x.iter().fold(0.0, |m: f32, x| m.max(x.abs())) / 127.0;
-            *offset = round_block(x, *d, q);
+            let inverse = inverse(*d);
+            for (offset, (x, q)) in offset.iter_mut().zip(x.as_chunks().0.iter().zip(q.as_chunks_mut().0)) {
+                *offset = -32 * round_to_i8(&x.map(|x| x * inverse), q);
+            }
         }
     }
 
@@ -129,29 +132,21 @@ impl Kernel for Quantize<'_> {
     fn vector<L: Lanes>(self, l: L) {
         let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
         for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.half_offset) {
-            let (halves, _) = x.as_chunks::<LANES>();
+            let (halves, q) = (x.as_chunks::<LANES>().0, q.as_chunks_mut::<LANES>().0);
             let (low, high, zero) = (l.load(&halves[0]), l.load(&halves[1]), l.splat(0.0));
-            let low = l.max(low, l.sub(zero, low));
-            let high = l.max(high, l.sub(zero, high));
-            *d = l.largest(l.max(low, high)) / 127.0;
-            *offset = round_block(x, *d, q);
+            let (abs_low, abs_high) = (l.max(low, l.sub(zero, low)), l.max(high, l.sub(zero, high)));
+            *d = l.largest(l.max(abs_low, abs_high)) / 127.0;
+            let inverse = l.splat(inverse(*d));
+            offset[0] = -32 * l.store_i8(l.mul(low, inverse), &mut q[0]);
+            offset[1] = -32 * l.store_i8(l.mul(high, inverse), &mut q[1]);
         }
     }
 }
 
-/// Rounds one block to multiples of `d`; what products start from, per half.
-///
-/// Half to even by adding 1.5 * 2^23, which leaves the integer in the low bits: plain arithmetic, so it vectorises and is the
-/// same everywhere.
+/// What values are multiplied with to be in units of `d`.
 #[inline(always)]
-fn round_block(x: &[f32; BLOCK], d: f32, q: &mut [i8; BLOCK]) -> [i32; 2] {
-    let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
-    let mut sums = [0; 2];
-    for (i, (q, x)) in q.iter_mut().zip(x).enumerate() {
-        *q = (x * inverse + 12_582_912.0).to_bits() as i8;
-        sums[i / (BLOCK / 2)] += i32::from(*q);
-    }
-    sums.map(|sum| -32 * sum)
+fn inverse(d: f32) -> f32 {
+    if d == 0.0 { 0.0 } else { 1.0 / d }
 }
 
 #[cfg(test)]

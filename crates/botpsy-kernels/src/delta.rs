@@ -165,8 +165,7 @@ impl<'a> Unit<'a> {
     #[inline(always)]
     fn walk<L: Lanes, const B: usize>(&mut self, l: L) {
         let d_k = self.heads.d_k;
-        let zero = [[l.splat(0.0); 2]; B];
-        let mut read = zero;
+        let mut read = [[l.splat(0.0); 2]; B];
         let (mut q, mut k) = self.query_and_key(0);
         for (i, k) in k.iter().enumerate() {
             for (b, read) in read.iter_mut().enumerate() {
@@ -181,14 +180,13 @@ impl<'a> Unit<'a> {
                 let read = l.add(read[b][0], read[b][1]);
                 u[b] = l.mul(beta, l.sub(l.load(&self.value(t, b)), l.mul(decay, read)));
             }
-            read = zero;
-            let mut out = zero;
             let now = (q, k);
+            let out;
             if t + 1 < self.n {
                 (q, k) = self.query_and_key(t + 1);
-                self.step::<L, B, true>(l, decay, u, now, k, &mut out, &mut read);
+                (out, read) = self.step::<L, B, true>(l, decay, u, now, k);
             } else {
-                self.step::<L, B, false>(l, decay, u, now, k, &mut out, &mut read);
+                (out, read) = self.step::<L, B, false>(l, decay, u, now, k);
             }
             for b in 0..B {
                 let out_lanes = l.add(out[b][0], out[b][1]);
@@ -205,8 +203,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Moves the state on by one token: `S = decay * S + k u^T`, `out += S^T q`, and with `NEXT` also `read += S^T next_k`.
-    #[allow(clippy::too_many_arguments, reason = "the inner step of one loop, inlined there")]
+    /// Moves the state on by one token: `S = decay * S + k u^T`. The sums of `S^T q`, and with `NEXT` of `S^T next_k`.
     #[inline(always)]
     fn step<L: Lanes, const B: usize, const NEXT: bool>(
         &mut self,
@@ -215,31 +212,53 @@ impl<'a> Unit<'a> {
         u: [L::F; B],
         (q, k): (&[f32], &[f32]),
         next_k: &[f32],
-        out: &mut [[L::F; 2]; B],
-        read: &mut [[L::F; 2]; B],
-    ) {
+    ) -> (Sums<L, B>, Sums<L, B>) {
         let d_k = self.heads.d_k;
-        let (q, k, next_k) = (&q[..d_k], &k[..d_k], &next_k[..d_k]);
-        let state = &mut self.state[..B * d_k];
-        for first in (0..d_k).step_by(2) {
-            for parity in 0..2 {
-                let i = first + parity;
-                if i < d_k {
-                    let (q, k) = (l.splat(q[i]), l.splat(k[i]));
-                    for b in 0..B {
-                        let row = &mut state[b * d_k + i];
-                        let s = l.fma(k, u[b], l.mul(l.load(row), decay));
-                        l.store(s, row);
-                        out[b][parity] = l.fma(s, q, out[b][parity]);
-                        if NEXT {
-                            read[b][parity] = l.fma(s, l.splat(next_k[i]), read[b][parity]);
-                        }
+        let mut rows = self.state.chunks_exact_mut(d_k);
+        let blocks = [(); B].map(|()| rows.next().expect("B blocks").as_chunks_mut::<ROWS>());
+        let ((q, q_end), (k, k_end)) = (q[..d_k].as_chunks::<ROWS>(), k[..d_k].as_chunks::<ROWS>());
+        let (next_k, next_k_end) = next_k[..d_k].as_chunks::<ROWS>();
+        let mut out = [[l.splat(0.0); 2]; B];
+        let mut read = out;
+        for (i, ((q, k), next_k)) in q.iter().zip(k).zip(next_k).enumerate() {
+            for r in 0..ROWS {
+                let (q, k, next_k) = (l.splat(q[r]), l.splat(k[r]), l.splat(next_k[r]));
+                // All loads before the stores: two blocks lie a multiple of 4 KiB apart, where a load waits for a store.
+                let mut rows = u;
+                for b in 0..B {
+                    rows[b] = l.load(&blocks[b].0[i][r]);
+                }
+                for b in 0..B {
+                    let s = l.fma(k, u[b], l.mul(rows[b], decay));
+                    l.store(s, &mut blocks[b].0[i][r]);
+                    out[b][r % 2] = l.fma(s, q, out[b][r % 2]);
+                    if NEXT {
+                        read[b][r % 2] = l.fma(s, next_k, read[b][r % 2]);
                     }
                 }
             }
         }
+        for r in 0..q_end.len() {
+            let (q, k, next_k) = (l.splat(q_end[r]), l.splat(k_end[r]), l.splat(next_k_end[r]));
+            for b in 0..B {
+                let row = &mut blocks[b].1[r];
+                let s = l.fma(k, u[b], l.mul(l.load(row), decay));
+                l.store(s, row);
+                out[b][r % 2] = l.fma(s, q, out[b][r % 2]);
+                if NEXT {
+                    read[b][r % 2] = l.fma(s, next_k, read[b][r % 2]);
+                }
+            }
+        }
+        (out, read)
     }
 }
+
+/// Two sums for each block.
+type Sums<L, const B: usize> = [[<L as Lanes>::F; 2]; B];
+
+/// Rows of a block that are done in one go; even, so that a row's place in it tells its sum.
+const ROWS: usize = 4;
 
 impl Kernel for Unit<'_> {
     type Out = ();

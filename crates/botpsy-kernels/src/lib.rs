@@ -21,6 +21,7 @@
 
 #[allow(unsafe_code, reason = "threads round disjoint blocks of one buffer")]
 mod activation;
+#[allow(unsafe_code, reason = "threads write disjoint heads of one output")]
 pub mod attention;
 pub mod conv;
 #[allow(unsafe_code, reason = "threads write disjoint parts of the state and the output")]
@@ -39,7 +40,7 @@ pub mod roofline;
 
 pub use activation::{QuantizedRows, Rows};
 pub use isa::{Isa, UnknownIsa};
-pub use matmul::{Product, matmul, matmul_many};
+pub use matmul::{Product, gated_matmul, matmul, matmul_many};
 pub use pack::PackedMatrix;
 pub use pool::ThreadPool;
 

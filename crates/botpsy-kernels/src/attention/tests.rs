@@ -1,3 +1,5 @@
+use half::f16;
+
 use super::*;
 use crate::{Isa, ThreadPool};
 
@@ -20,8 +22,15 @@ fn pages(shape: KvShape, kv: KvType, n: usize) -> Vec<Arc<KvPage>> {
 
 #[test]
 fn every_isa_is_near_scalar_and_pieces_equal_the_whole() {
-    for (n_heads, group, head_dim, n) in [(1, 1, 1, 1), (2, 4, 32, 70), (1, 3, 24, 129), (2, 5, 16, 64), (1, 2, 10, 65)]
-    {
+    for (n_heads, group, head_dim, n) in [
+        (1, 1, 1, 1),
+        (2, 4, 32, 70),
+        (1, 3, 24, 129),
+        (2, 5, 16, 64),
+        (1, 2, 10, 65),
+        (1, 4, 80, 150),
+        (2, 2, 144, 40),
+    ] {
         let shape = KvShape { n_heads, head_dim };
         let heads = n_heads * group;
         let q: Vec<f32> = (0..n * heads * head_dim).map(|i| value(3 * i + 1)).collect();

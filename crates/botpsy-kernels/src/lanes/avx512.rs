@@ -101,6 +101,20 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn largest(self, v: __m512) -> f32 {
+        proven!(_mm512_reduce_max_ps(v))
+    }
+
+    #[inline(always)]
+    fn store_i8(self, v: __m512, out: &mut [i8; LANES]) -> i32 {
+        proven! {
+            let rounded = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(v);
+            _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(rounded));
+            _mm512_reduce_add_epi32(rounded)
+        }
+    }
+
+    #[inline(always)]
     fn isplat(self, x: i32) -> __m512i {
         proven!(_mm512_set1_epi32(x))
     }

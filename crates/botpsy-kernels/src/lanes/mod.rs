@@ -90,6 +90,14 @@ pub(crate) trait Lanes: Copy {
         self.to_f32(self.and(self.shr(v, 8 * t), 0xff))
     }
 
+    /// Rounds values of at most 127 to the nearest integers, ties to even, and gives their sum.
+    #[inline(always)]
+    fn store_i8(self, v: Self::F, out: &mut [i8; LANES]) -> i32 {
+        let mut lanes = [0.0; LANES];
+        self.store(v, &mut lanes);
+        round_to_i8(&lanes, out)
+    }
+
     /// The sum of the lanes, always in the order of [`tree_sum`].
     #[inline(always)]
     fn sum(self, v: Self::F) -> f32 {
@@ -135,6 +143,17 @@ pub(crate) trait Lanes: Copy {
         let e = self.exp(self.sub(self.splat(0.0), x));
         self.div(x, self.add(self.splat(1.0), e))
     }
+}
+
+/// What [`Lanes::store_i8`] does. Adding 1.5 * 2^23 rounds, and leaves the integer in the low bits.
+#[inline(always)]
+pub(crate) fn round_to_i8(x: &[f32; LANES], out: &mut [i8; LANES]) -> i32 {
+    let mut sum = 0;
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = (x + 12_582_912.0).to_bits() as i8;
+        sum += i32::from(*out);
+    }
+    sum
 }
 
 /// Adds lane 0 to 8, 1 to 9, ...; then 0 to 4, ...; then 0 to 2, 1 to 3; then 0 to 1.

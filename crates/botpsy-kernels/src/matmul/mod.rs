@@ -3,6 +3,7 @@
 //! Each output element adds up its columns in one fixed order, so the bits are the same for one row and for many, on one
 //! thread and on several.
 
+mod gated;
 #[allow(clippy::needless_range_loop, reason = "lanes are indexed, for the reason that `lanes` gives")]
 mod k_quants;
 mod panel;
@@ -10,13 +11,16 @@ mod scalar;
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Context;
 use crate::activation::Rows;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::pack::{KQuant, Packed, PackedMatrix, Q4_WORDS, Q5_WORDS};
-use crate::pool::{Disjoint, part_of};
+use crate::pool::Disjoint;
+use gated::GatedPanel;
+pub use gated::gated_matmul;
 use k_quants::{MinPanel, Q6Panel};
 use panel::{Bf16PairsPanel, Bf16Panel, F32Panel, Panel, Q8ExactPanel, Q8Panel};
 
@@ -52,19 +56,35 @@ pub fn matmul_many(ctx: &Context, x: Rows<'_>, products: &mut [Product<'_>]) {
         n_groups = groups.end;
         parts.push((w, groups, Disjoint(product.out.as_mut_ptr())));
     }
-    // Below this it takes longer to hand work over than to do it.
-    let n_threads = if n_groups * LANES * x.cols * x.n() < SMALL { 1 } else { ctx.pool.n_threads() };
-    let compute = |part| {
-        let mine = part_of(n_groups, part, n_threads);
+    share(ctx, n_groups, x.n(), x.cols, |mine| {
         for (w, groups, out) in &parts {
             let (start, end) = (mine.start.max(groups.start), mine.end.min(groups.end));
             if start < end {
                 let groups = start - groups.start..end - groups.start;
-                ctx.isa.run(Groups { w, x, groups, out });
+                ctx.isa.run(Groups { w, gate: None, x, groups, out });
             }
         }
-    };
-    if n_threads == 1 { compute(0) } else { ctx.pool.run(compute) }
+    });
+}
+
+/// Shares `n_groups` groups of sixteen rows of `cols` columns among the threads, for `n` input rows. A thread that is done
+/// takes more, in pieces that become smaller, so that one that was held up keeps no other waiting.
+fn share(ctx: &Context, n_groups: usize, n: usize, cols: usize, compute: impl Fn(Range<usize>) + Sync) {
+    // Below this it takes longer to hand work over than to do it.
+    if n_groups * LANES * cols * n < SMALL {
+        return compute(0..n_groups);
+    }
+    let n_threads = ctx.pool.n_threads();
+    // In steps of eight groups, the widest tile.
+    let steps = n_groups.div_ceil(8);
+    let next = AtomicUsize::new(0);
+    let take = |done: usize| (done < steps).then(|| done + (steps - done).div_ceil(2 * n_threads));
+    ctx.pool.run(|_| {
+        while let Ok(start) = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            let end = take(start).expect("the update took it");
+            compute(8 * start..n_groups.min(8 * end));
+        }
+    });
 }
 
 /// Multiply-adds that one thread does in the time that waking another takes, about ten microseconds.
@@ -73,6 +93,8 @@ const SMALL: usize = 1 << 17;
 /// The part of one product that one thread computes: some groups of sixteen rows, for all input rows.
 struct Groups<'a> {
     w: &'a PackedMatrix,
+    /// The matrix whose product, through `silu`, this one's is multiplied with.
+    gate: Option<&'a PackedMatrix>,
     x: Rows<'a>,
     groups: Range<usize>,
     out: &'a Disjoint<f32>,
@@ -143,6 +165,8 @@ impl Groups<'_> {
         }
         match n - t {
             0 => {}
+            // The rest of a lower tile; known to the compiler, so that the others are not made.
+            _ if height == 2 => self.tile::<L, P, 1, G>(l, panel, t, group),
             1 => self.tile::<L, P, 1, G>(l, panel, t, group),
             2 => self.tile::<L, P, 2, G>(l, panel, t, group),
             3 => self.tile::<L, P, 3, G>(l, panel, t, group),
@@ -218,7 +242,15 @@ impl Kernel for Groups<'_> {
                 self.panels(l, &Bf16PairsPanel { lines, x, cols: self.x.cols })
             }
             (Packed::Bf16(lines), _) => self.panels(l, &Bf16Panel { lines, x: x.exact, cols: x.cols }),
-            (Packed::Q8 { q, d }, Some(rows)) => self.panels(l, &Q8Panel { q, d, x: rows, cols: x.cols }),
+            (Packed::Q8 { q, d }, Some(rows)) => {
+                let up = Q8Panel { q, d, x: rows, cols: x.cols };
+                match self.gate.map(|gate| &gate.packed) {
+                    Some(Packed::Q8 { q, d }) => {
+                        self.panels(l, &GatedPanel { gate: Q8Panel { q, d, x: rows, cols: x.cols }, up });
+                    }
+                    _ => self.panels(l, &up),
+                }
+            }
             (Packed::Q8 { q, d }, None) => self.panels(l, &Q8ExactPanel { q, d, x: x.exact, cols: x.cols }),
         }
     }
