@@ -119,6 +119,11 @@ pub fn f32_peak(ctx: &Context) -> f64 {
     rate(ctx, |_| ctx.isa.run(F32Loop))
 }
 
+/// The same for pairs of bfloat16.
+pub fn bf16_peak(ctx: &Context) -> f64 {
+    rate(ctx, |_| ctx.isa.run(Bf16Loop))
+}
+
 /// Repeats `work` on each thread for a while; it says how much it did. The sum of what the threads did per second.
 fn rate(ctx: &Context, work: impl Fn(usize) -> f64 + Sync) -> f64 {
     let total = Mutex::new(0.0);
@@ -266,6 +271,44 @@ fn f32_loop<L: Lanes, const N: usize>(l: L) -> f64 {
     (2 * LANES * N * ROUNDS) as f64
 }
 
+/// Products of pairs of bfloat16, added up in registers; how many operations that took.
+struct Bf16Loop;
+
+impl Kernel for Bf16Loop {
+    type Out = f64;
+
+    fn scalar(self) -> f64 {
+        // The plain definition multiplies such weights as `f32`.
+        F32Loop.scalar()
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(self, l: L) -> f64 {
+        if L::WIDE { bf16_loop::<L, SUMS>(l) } else { bf16_loop::<L, NARROW_SUMS>(l) }
+    }
+}
+
+#[inline(always)]
+fn bf16_loop<L: Lanes, const N: usize>(l: L) -> f64 {
+    // Small numbers, both halves of each pair.
+    let x = Line([0x3a83_u16; 2 * LANES]);
+    let mut a = [0x3a83_3a83; N];
+    for (i, a) in a.iter_mut().enumerate() {
+        *a += i as i32;
+    }
+    let mut sums = [l.splat(0.0); N];
+    for _ in 0..ROUNDS {
+        let (x, a) = (l.load_pairs(&black_box(&x).0), black_box(&a));
+        for i in 0..N {
+            sums[i] = l.dot2(sums[i], x, l.isplat(a[i]));
+        }
+    }
+    for sum in sums {
+        black_box(l.sum(sum));
+    }
+    (4 * LANES * N * ROUNDS) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,7 +319,7 @@ mod tests {
         for isa in Isa::available() {
             let ctx = Context { isa, pool: ThreadPool::new(2) };
             let read = ReadStream::new(1 << 16);
-            for rate in [int8_peak(&ctx), f32_peak(&ctx), read.once(&ctx), read.cached(&ctx)] {
+            for rate in [int8_peak(&ctx), bf16_peak(&ctx), f32_peak(&ctx), read.once(&ctx), read.cached(&ctx)] {
                 assert!(rate.is_finite() && rate > 1e6, "{rate} on {}", isa.name());
             }
         }
