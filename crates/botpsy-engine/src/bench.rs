@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use botpsy_model::{Logits, Segment, State};
+use botpsy_model::{Logits, Profile, Segment, State};
 
 use crate::{DrawKey, Engine, Error, SamplerScratch, Sampling, SamplingSettings, TokenHistory, TokenId, sample};
 
@@ -82,20 +82,32 @@ impl Engine {
         cancel: &AtomicBool,
         on: &mut dyn FnMut(BenchEvent),
     ) -> Result<Option<Vec<Duration>>, Error> {
-        for (field, value) in [("tokens", case.tokens), ("batch", case.batch), ("reps", reps)] {
-            if value == 0 {
-                return Err(Error::Setting { field: field.to_owned(), value: value.to_string(), range: "at least 1" });
-            }
+        if reps == 0 {
+            return Err(Error::Setting { field: "reps".to_owned(), value: "0".to_owned(), range: "at least 1" });
         }
-        let (tokens, context_tokens) = (case.depth.saturating_add(case.tokens), self.options().context_tokens);
-        if tokens > context_tokens {
-            return Err(Error::ContextFull { tokens, context_tokens });
-        }
-        match Bench::new(self, *case, cancel)?.run(reps, on) {
-            Ok(times) => Ok(Some(times)),
-            Err(Halt::Cancelled) => Ok(None),
-            Err(Halt::Failed(error)) => Err(error),
-        }
+        unless_cancelled(Bench::new(self, *case, cancel)?.run(reps, on))
+    }
+
+    /// Runs a case once and records where the time goes: all of it, and that of the model's steps. The rest is the choice of
+    /// tokens.
+    ///
+    /// # Errors
+    /// As [`bench`](Self::bench).
+    pub fn profile(
+        &self,
+        case: &BenchCase,
+        cancel: &AtomicBool,
+        on: &mut dyn FnMut(BenchEvent),
+    ) -> Result<Option<(Duration, Profile)>, Error> {
+        unless_cancelled(Bench::new(self, *case, cancel)?.profile(on))
+    }
+}
+
+fn unless_cancelled<T>(result: Result<T, Halt>) -> Result<Option<T>, Error> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(Halt::Cancelled) => Ok(None),
+        Err(Halt::Failed(error)) => Err(error),
     }
 }
 
@@ -112,14 +124,25 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
+    /// Checks the case.
     fn new(engine: &'a Engine, case: BenchCase, cancel: &'a AtomicBool) -> Result<Bench<'a>, Error> {
+        for (field, value) in [("tokens", case.tokens), ("batch", case.batch)] {
+            if value == 0 {
+                return Err(Error::Setting { field: field.to_owned(), value: value.to_string(), range: "at least 1" });
+            }
+        }
+        let (tokens, context_tokens) = (case.depth.saturating_add(case.tokens), engine.options().context_tokens);
+        if tokens > context_tokens {
+            return Err(Error::ContextFull { tokens, context_tokens });
+        }
         let greedy = SamplingSettings::greedy().validate()?;
         let history = TokenHistory::new(greedy.settings().penalty_scope, &[]);
         let (sampler, logits) = (SamplerScratch::default(), Vec::new());
         Ok(Bench { engine, case, cancel, greedy, history, sampler, logits, read_tokens: 0 })
     }
 
-    fn run(&mut self, reps: usize, on: &mut dyn FnMut(BenchEvent)) -> Result<Vec<Duration>, Halt> {
+    /// Warms up; the states of the sequences after the context that comes before.
+    fn prepare(&mut self, on: &mut dyn FnMut(BenchEvent)) -> Result<Vec<State>, Halt> {
         let BenchCase { depth, batch, tokens, .. } = self.case;
         let warm_up = match self.case.work {
             BenchWork::Prefill => tokens.min(self.engine.options().prefill_chunk),
@@ -131,17 +154,34 @@ impl<'a> Bench<'a> {
         for (sequence, state) in filled.iter_mut().enumerate() {
             self.read(state, sequence, depth, Some(on))?;
         }
+        Ok(filled)
+    }
+
+    fn run(&mut self, reps: usize, on: &mut dyn FnMut(BenchEvent)) -> Result<Vec<Duration>, Halt> {
+        let mut filled = self.prepare(on)?;
         let mut times = Vec::with_capacity(reps);
         for rep in 1..=reps {
             // The last one needs no copy: a large context is in memory once.
             let mut states = if rep == reps { std::mem::take(&mut filled) } else { filled.clone() };
-            let started = Instant::now();
-            self.work(&mut states, tokens)?;
-            let time = started.elapsed();
+            let time = self.timed(&mut states)?;
             on(BenchEvent::Timed(time));
             times.push(time);
         }
         Ok(times)
+    }
+
+    fn profile(&mut self, on: &mut dyn FnMut(BenchEvent)) -> Result<(Duration, Profile), Halt> {
+        let mut states = self.prepare(on)?;
+        self.engine.scratch().start_profile();
+        let time = self.timed(&mut states);
+        let profile = self.engine.scratch().take_profile().expect("it was started, and passes end none");
+        Ok((time?, profile))
+    }
+
+    fn timed(&mut self, states: &mut [State]) -> Result<Duration, Halt> {
+        let started = Instant::now();
+        self.work(states, self.case.tokens)?;
+        Ok(started.elapsed())
     }
 
     fn fresh(&self, batch: usize) -> Vec<State> {

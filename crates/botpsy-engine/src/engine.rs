@@ -1,6 +1,6 @@
 //! One loaded model and what all its sessions share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use botpsy_kernels::Context;
 use botpsy_kernels::attention::KvType;
@@ -23,7 +23,7 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { context_tokens: 32_768, kv_type: KvType::F16, prefill_chunk: 128, max_snapshots: 4 }
+        EngineOptions { context_tokens: 32_768, kv_type: KvType::F16, prefill_chunk: 256, max_snapshots: 4 }
     }
 }
 
@@ -94,8 +94,12 @@ impl Engine {
 
     /// One pass over the next tokens of some sequences, at most a prefill chunk of them.
     pub(crate) fn pass(&self, segments: &mut [Segment<'_>], out: &mut Vec<f32>) -> Result<(), Error> {
+        Ok(self.model.forward(&self.ctx, segments, &mut self.scratch(), out)?)
+    }
+
+    /// The buffers of the forward pass.
+    pub(crate) fn scratch(&self) -> MutexGuard<'_, Scratch> {
         // A pass that panicked left nothing in the buffers that the next one reads.
-        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.model.forward(&self.ctx, segments, &mut scratch, out)?)
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

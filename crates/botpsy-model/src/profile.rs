@@ -87,12 +87,6 @@ impl Operation {
             Operation::LmHead => "lm_head",
         }
     }
-
-    /// Whether it is a product with weights.
-    pub fn is_product(self) -> bool {
-        use Operation::*;
-        matches!(self, LinearIn | LinearOut | AttentionIn | AttentionOut | MlpUp | MlpDown | LmHead)
-    }
 }
 
 /// What a step has to do at the least; zero where that is of no interest.
@@ -100,17 +94,35 @@ impl Operation {
 pub struct Work {
     /// Bytes of weights, states, keys and values that are read or written.
     pub bytes: usize,
-    /// Multiplications and additions.
-    pub operations: usize,
+    /// Multiplications and additions of int8 values.
+    pub int8: usize,
+    /// Of bfloat16 values.
+    pub bf16: usize,
+    /// Of `f32` values.
+    pub f32: usize,
 }
 
 impl Work {
     /// A step whose work is not counted.
-    pub(crate) const NONE: Work = Work { bytes: 0, operations: 0 };
+    pub(crate) const NONE: Work = Work { bytes: 0, int8: 0, bf16: 0, f32: 0 };
 
-    /// Products of these matrices with `n` rows.
+    /// Multiplications and additions, of whatever values.
+    pub fn operations(&self) -> usize {
+        self.int8 + self.bf16 + self.f32
+    }
+
+    /// Products of these matrices with `n` rows, rounded as the matrices take them.
     pub(crate) fn products(n: usize, matrices: &[&PackedMatrix]) -> Work {
-        let of = |w: &&PackedMatrix| Work { bytes: w.size_bytes(), operations: 2 * n * w.rows() * w.cols() };
+        let of = |w: &&PackedMatrix| {
+            let (bytes, operations) = (w.size_bytes(), 2 * n * w.rows() * w.cols());
+            if w.takes_int8() {
+                Work { bytes, int8: operations, ..Work::NONE }
+            } else if w.takes_bf16() {
+                Work { bytes, bf16: operations, ..Work::NONE }
+            } else {
+                Work { bytes, f32: operations, ..Work::NONE }
+            }
+        };
         matrices.iter().map(of).fold(Work::NONE, |sum, work| sum + work)
     }
 }
@@ -119,7 +131,12 @@ impl std::ops::Add for Work {
     type Output = Work;
 
     fn add(self, other: Work) -> Work {
-        Work { bytes: self.bytes + other.bytes, operations: self.operations + other.operations }
+        Work {
+            bytes: self.bytes + other.bytes,
+            int8: self.int8 + other.int8,
+            bf16: self.bf16 + other.bf16,
+            f32: self.f32 + other.f32,
+        }
     }
 }
 
@@ -165,12 +182,12 @@ mod tests {
         let (profile, started) = (Profile::new(), Instant::now());
         profile.start();
         std::thread::sleep(Duration::from_millis(2));
-        profile.lap(Operation::Conv, Work { bytes: 3, operations: 4 });
+        profile.lap(Operation::Conv, Work { bytes: 3, f32: 4, ..Work::NONE });
         profile.lap(Operation::Norm, Work::NONE);
-        profile.lap(Operation::Conv, Work { bytes: 5, operations: 6 });
+        profile.lap(Operation::Conv, Work { bytes: 5, f32: 6, ..Work::NONE });
         let all = started.elapsed();
         let (conv, norm) = (profile.spent(Operation::Conv), profile.spent(Operation::Norm));
-        assert_eq!(conv.1, Work { bytes: 8, operations: 10 });
+        assert_eq!(conv.1, Work { bytes: 8, f32: 10, ..Work::NONE });
         assert!(conv.0 >= Duration::from_millis(2) && conv.0 + norm.0 <= all, "{conv:?} {norm:?} of {all:?}");
         assert_eq!(profile.spent(Operation::LmHead), (Duration::ZERO, Work::NONE));
     }

@@ -1,6 +1,8 @@
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use botpsy_engine::{BenchCase, BenchEvent, BenchWork, Error};
+use botpsy_model::Operation;
 
 use crate::fixture::{exact, tiny};
 
@@ -57,4 +59,22 @@ fn a_step_moves_weights_states_keys_and_values() {
     assert_eq!(engine.step_bytes(&BenchCase { batch: 3, ..decode }), alone + 4 * config.recurrent_bytes());
     let kv = config.kv_bytes_per_token(engine.options().kv_type);
     assert_eq!(engine.step_bytes(&BenchCase { depth: 64, ..decode }), alone + 64 * kv);
+}
+
+#[test]
+fn a_profile_divides_the_time_among_the_steps() {
+    let engine = tiny(exact());
+    let never = AtomicBool::new(false);
+    for case in [PREFILL, BenchCase { work: BenchWork::Decode, tokens: 3, batch: 2, ..PREFILL }] {
+        let (time, profile) = engine.profile(&case, &never, &mut |_| ()).unwrap().unwrap();
+        let spent = Operation::ALL.map(|operation| profile.spent(operation));
+        assert!(spent.iter().all(|(time, _)| !time.is_zero()), "{case:?}: {spent:?}");
+        assert!(spent.iter().map(|(time, _)| *time).sum::<Duration>() <= time, "{case:?}: {spent:?} of {time:?}");
+        let (_, head) = profile.spent(Operation::LmHead);
+        let config = engine.model().config();
+        let rows = if case.work == BenchWork::Prefill { 1 } else { 6 };
+        assert_eq!(head.operations(), 2 * rows * config.vocab_size * config.hidden_size, "{case:?}");
+    }
+    // What follows records nothing.
+    assert!(engine.bench(&PREFILL, 1, &never, &mut |_| ()).is_ok());
 }

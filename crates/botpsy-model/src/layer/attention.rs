@@ -83,7 +83,7 @@ impl Attention {
                 let n = span.rows.len();
                 // Each token sees those before it and itself; a product with the key, and one with the weight of the value.
                 let pairs = n * span.pos + n * (n + 1) / 2;
-                Work { bytes: cache.size_bytes(), operations: 4 * width * pairs }
+                Work { bytes: cache.size_bytes(), f32: 4 * width * pairs, ..Work::NONE }
             });
         }
         ctx.pool.for_each_chunk(attended, width, |t, o| {

@@ -88,7 +88,8 @@ impl GatedDeltaNet {
             });
             step.lap(Operation::Conv, || Work {
                 bytes: 2 * size_of_val(qkv),
-                operations: 2 * qkv.len() * self.conv1d.len() / channels,
+                f32: 2 * qkv.len() * self.conv1d.len() / channels,
+                ..Work::NONE
             });
             let inputs = Inputs {
                 q: mixed,
@@ -103,7 +104,8 @@ impl GatedDeltaNet {
             // Per value of the state and token: a product with the key, one with the query, and the update.
             step.lap(Operation::DeltaRule, || Work {
                 bytes: 2 * size_of_val(&state.recurrent[..]),
-                operations: 6 * (last - first) * state.recurrent.len(),
+                f32: 6 * (last - first) * state.recurrent.len(),
+                ..Work::NONE
             });
         }
         ctx.pool.for_each_chunk(gated, values, |t, row| {
