@@ -17,12 +17,16 @@ operations in registers, on the threads together. With -m also decode (--tg 64 u
 same run, measured before and after each repetition: a step must move all weights and, of each sequence, its recurrent state
 twice and its keys and values once. Takes 2.3 GB of memory beside the model.
 
+With --profile: each step of the passes with its share of the time, bytes and operations per second, and how near it is to its
+limit: the time that memory or arithmetic at their best would need for it, the longer of the two.
+
 With --json each case is a line, decode last:
   {\"case\", \"tokens_per_second\": [one per repetition], \"median\", \"min\", \"max\", \"pp\", \"tg\", \"depth\", \"batch\",
    \"threads\", \"isa\", \"kv\", \"model\", \"load_ms\", \"peak_rss_mib\", \"version\"}
 With --roofline a line with the limits comes before them, {\"roofline\": {..}} in GB/s (10^9 bytes), GOPS and GFLOPS, each
 {\"best\", \"median\", \"min\"}, and decode has {\"bytes_per_step\", \"decode_gbs\", \"stream_gbs\", \"share_of_stream\", \"shares_in_turns\"}
-as well; the last are of each repetition, in the best stream right before and after it.
+as well; the last are of each repetition, in the best stream right before and after it. With --profile each case has
+{\"profile\": [{\"step\", \"seconds\", \"share\", \"gbs\", \"gops\", \"share_of_limit\"}]}.
 `peak_rss_mib` is the most memory that the program had until then, loading included; null where the system does not tell.";
 
 /// Measures speed: reading a prompt and making tokens, alone or several sequences together.
@@ -48,6 +52,9 @@ pub(crate) struct BenchArgs {
     /// Measure what this machine does at most, and with a model how near to it decode comes
     #[arg(long)]
     pub(crate) roofline: bool,
+    /// Show where the time goes, step by step, each against the limits of --roofline
+    #[arg(long)]
+    pub(crate) profile: bool,
     /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,6 +2,7 @@
 
 mod limits;
 mod spread;
+mod steps;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use crate::failure::{Exit, bad_input};
 use crate::{interrupt, model_flags, output};
 use limits::Limits;
 use spread::Spread;
+use steps::Steps;
 
 /// What is timed when nobody says.
 const PROMPT_TOKENS: u32 = 512;
@@ -81,7 +83,7 @@ fn measure_all(args: &BenchArgs, cases: &[BenchCase], cancel: &AtomicBool) -> Re
     };
     let ctx = options.compute_context().map_err(model_flags::model_error)?;
     let mut limits = None;
-    if args.roofline {
+    if args.roofline || args.profile {
         let limits = limits.insert(Limits::measure(&ctx, cancel)?);
         print(args, limits.json(&ctx), &limits.table(&ctx))?;
     }
@@ -94,7 +96,13 @@ fn measure_all(args: &BenchArgs, cases: &[BenchCase], cancel: &AtomicBool) -> Re
     }
     for case in cases {
         let measured = loaded.measure(case, usize::from(args.reps), limits.as_mut(), cancel)?;
-        print(args, measured.json(&loaded), &measured.row())?;
+        let (mut json, mut row) = (measured.json(&loaded), measured.row());
+        if let Some(limits) = limits.as_ref().filter(|_| args.profile) {
+            let steps = loaded.profile(case, cancel)?;
+            json["profile"] = steps.json(limits);
+            row = format!("{row}\n{}\n", steps.table(limits));
+        }
+        print(args, json, &row)?;
     }
     if let Some(mib) = peak_rss_mib().filter(|_| !args.json && limits.is_none()) {
         output::result(format!("peak memory {mib:.0} MiB\n").as_bytes())?;
@@ -167,6 +175,20 @@ impl Loaded {
             AgainstMemory { step_bytes, best_gbs: limits.stream_gbs(), in_turns: Spread::new(in_turns.collect()) }
         });
         Ok(Measured { case: *case, speed, memory })
+    }
+
+    /// Runs a case once more to see where its time goes.
+    fn profile(&self, case: &BenchCase, cancel: &AtomicBool) -> Result<Steps, Halt> {
+        let bar = output::progress("profile", (case.batch * case.depth) as u64);
+        let profile = self.engine.profile(case, cancel, &mut |event| {
+            if let BenchEvent::Read { tokens } = event {
+                bar.set_position(tokens as u64);
+            }
+        });
+        bar.finish_and_clear();
+        let (time, profile) =
+            profile.map_err(|error| model_flags::answer_error(error.into()))?.ok_or(Halt::Cancelled)?;
+        Ok(Steps::new(time, &profile))
     }
 
     fn kv(&self) -> &'static str {

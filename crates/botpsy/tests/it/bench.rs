@@ -104,10 +104,10 @@ fn the_environment_chooses_instruction_set_and_threads() {
 }
 
 #[test]
-fn limits_need_no_model_and_decode_is_held_against_them() {
+fn limits_need_no_model_and_decode_and_its_steps_are_held_against_them() {
     let limits = &lines(run(&["bench", "--roofline", "--threads", "2", "--json"], ""))[0]["roofline"];
     assert_eq!(limits["threads"], 2);
-    for key in ["weights_gbs", "read_gbs", "l3_gbs", "l2_gbs", "int8_gops", "f32_gflops"] {
+    for key in ["weights_gbs", "read_gbs", "l3_gbs", "l2_gbs", "int8_gops", "bf16_gflops", "f32_gflops"] {
         let rate = &limits[key];
         let (best, median, min) = (positive(&rate["best"]), positive(&rate["median"]), positive(&rate["min"]));
         assert!(min <= median && median <= best, "{key}: {rate}");
@@ -115,7 +115,7 @@ fn limits_need_no_model_and_decode_is_held_against_them() {
     let stream = positive(&limits["stream_gbs"]);
     assert_eq!(stream, positive(&limits["weights_gbs"]["best"]).max(positive(&limits["read_gbs"]["best"])));
 
-    let found = lines(run(&["bench", "--roofline", "-m", "embedded", "--tg", "4", "--json"], ""));
+    let found = lines(run(&["bench", "--profile", "-m", "embedded", "--tg", "4", "--json"], ""));
     let [limits, decode] = &found[..] else { panic!("{found:?}") };
     let (stream, step) = (positive(&decode["stream_gbs"]), positive(&decode["bytes_per_step"]));
     assert!(stream >= positive(&limits["roofline"]["stream_gbs"]));
@@ -123,4 +123,11 @@ fn limits_need_no_model_and_decode_is_held_against_them() {
     assert!((positive(&decode["share_of_stream"]) / expected - 1.0).abs() < 1e-9, "{decode}");
     let in_turns: Vec<f64> = decode["shares_in_turns"].as_array().unwrap().iter().map(positive).collect();
     assert_eq!(in_turns.len(), 3);
+    let steps = decode["profile"].as_array().unwrap();
+    let shares: f64 = steps.iter().map(|step| positive(&step["share"])).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    let head = steps.iter().find(|step| step["step"] == "lm_head").unwrap();
+    for key in ["seconds", "gbs", "gops", "share_of_limit"] {
+        positive(&head[key]);
+    }
 }

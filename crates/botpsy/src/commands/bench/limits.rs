@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use botpsy_kernels::Context;
-use botpsy_kernels::roofline::{ReadStream, WeightStream, f32_peak, int8_peak};
+use botpsy_kernels::roofline::{ReadStream, WeightStream, bf16_peak, f32_peak, int8_peak};
 use serde_json::{Value, json};
 
 use super::Halt;
@@ -31,6 +31,7 @@ pub(super) struct Limits {
     l3: Vec<f64>,
     l2: Vec<f64>,
     int8: Vec<f64>,
+    bf16: Vec<f64>,
     f32: Vec<f64>,
 }
 
@@ -51,6 +52,7 @@ impl Limits {
             l3: repeat("caches", cancel, || l3.cached(ctx))?,
             l2: repeat("caches", cancel, || l2.cached(ctx))?,
             int8: repeat("operations", cancel, || int8_peak(ctx))?,
+            bf16: repeat("operations", cancel, || bf16_peak(ctx))?,
             f32: repeat("operations", cancel, || f32_peak(ctx))?,
             memory,
         })
@@ -73,13 +75,20 @@ impl Limits {
         self.weights.iter().chain(&self.read).copied().fold(0.0, f64::max)
     }
 
-    fn rows(&self) -> [(&'static str, &'static str, &'static str, &[f64]); 6] {
+    /// The best rates of operations on int8, bfloat16 and `f32`, in 10^9 per second.
+    pub(super) fn peaks(&self) -> (f64, f64, f64) {
+        let best = |rates: &[f64]| rates.iter().copied().fold(0.0, f64::max);
+        (best(&self.int8), best(&self.bf16), best(&self.f32))
+    }
+
+    fn rows(&self) -> [(&'static str, &'static str, &'static str, &[f64]); 7] {
         [
             ("weights_gbs", "memory, Q8_0 weights", "GB/s", &self.weights),
             ("read_gbs", "memory, plain read", "GB/s", &self.read),
             ("l3_gbs", "16 MiB, plain read", "GB/s", &self.l3),
             ("l2_gbs", "512 KiB per thread", "GB/s", &self.l2),
             ("int8_gops", "int8 operations", "GOPS", &self.int8),
+            ("bf16_gflops", "bfloat16 operations", "GFLOPS", &self.bf16),
             ("f32_gflops", "f32 operations", "GFLOPS", &self.f32),
         ]
     }
