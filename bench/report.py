@@ -1,35 +1,56 @@
 #!/usr/bin/env python3
-"""Prints the table of a result of compare.py, in Markdown.
+"""Prints the table of a result of compare.py, in Markdown. Exits with 1 when a promise is not kept.
 
-  report.py bench/results/NAME.json
+  report.py bench/results/NAME.json [--into docs/performance.md]
+
+With --into the table also replaces the one between the two marks of that file.
 """
 
+import argparse
 import json
 import statistics
 import sys
 
 
+BEGIN, END = "<!-- result -->\n", "<!-- end of result -->"
+
+
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__.strip())
-    with open(sys.argv[1]) as file:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("result", metavar="RESULT.json")
+    p.add_argument("--into", default="", metavar="FILE.md")
+    a = p.parse_args()
+    with open(a.result) as file:
         result = json.load(file)
-    ours, peer = result["engines"]["ours"], result["engines"].get("llama.cpp")
-    machine = result["machine"]
+    table, kept = report(result)
+    print(table)
+    if a.into:
+        with open(a.into) as file:
+            text = file.read()
+        before, rest = text.split(BEGIN)
+        after = rest.split(END)[1]
+        with open(a.into, "w") as file:
+            file.write(f"{before}{BEGIN}{table}\nFrom `{a.result}`.\n{END}{after}")
+    return 0 if kept else 1
+
+
+def report(result):
+    """The table, and whether all promises are kept."""
+    ours, peer, machine = result["engines"]["ours"], result["engines"].get("llama.cpp"), result["machine"]
     files = ", ".join(f"{file['name']} ({file['bytes'] / 1e6:.1f} MB)" for file in result["files"].values())
     pinned = f", pinned to {result['cpus']}" if result["cpus"] else ""
-    print(f"{result['date']}, {machine['cpu']}, {result['threads']} threads{pinned}; {ours['version']} at {ours['commit']}"
-          + (f"; llama.cpp {peer['version']}" if peer else "") + f"; {files}.\n")
-    print("| case | unit | botpsy | llama.cpp -fa 0 | llama.cpp -fa 1 | result | promised | holds |")
-    print("|---|---|---|---|---|---|---|---|")
-    misses = 0
+    lines = [f"{result['date']}, {machine['cpu']}, {result['threads']} threads{pinned}; {ours['version']} at {ours['commit']}"
+             + (f"; llama.cpp {peer['version']}" if peer else "") + f"; {files}. Medians (smallest .. largest).", "",
+             "| case | unit | botpsy | llama.cpp -fa 0 | llama.cpp -fa 1 | result | promised | holds |",
+             "|---|---|---|---|---|---|---|---|"]
+    kept = True
     for name, row in result["cases"].items():
         measured, promised, holds = verdict(row)
-        misses += holds is False
+        kept &= holds is not False
         cells = [spread(row, engine) for engine in ("ours", "llama.cpp -fa 0", "llama.cpp -fa 1")]
         mark = {True: "yes", False: "**no**", None: ""}[holds]
-        print(f"| {name} | {row['unit']} | {' | '.join(cells)} | {measured} | {promised} | {mark} |")
-    return 1 if misses else 0
+        lines.append(f"| {name} | {row['unit']} | {' | '.join(cells)} | {measured} | {promised} | {mark} |")
+    return "\n".join(lines) + "\n", kept
 
 
 def numbers(row, engine):
