@@ -118,6 +118,11 @@ impl Groups<'_> {
     fn panels<L: Lanes, P: Panel>(&self, l: L, panel: &P) {
         let mut group = self.groups.start;
         if self.x.n() == 1 {
+            // Eight groups of sums leave no register of a narrow set for the weights.
+            while !L::WIDE && !P::INT8 && group + 2 <= self.groups.end {
+                self.tile::<L, P, 1, 2>(l, panel, 0, group);
+                group += 2;
+            }
             while !P::ONE_BY_ONE && group + 8 <= self.groups.end {
                 self.tile::<L, P, 1, 8>(l, panel, 0, group);
                 group += 8;
