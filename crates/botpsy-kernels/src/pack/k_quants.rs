@@ -11,7 +11,7 @@
 
 use botpsy_tensor::{DType, TensorView, dequantize_row};
 
-use super::{Line, group_rows};
+use super::{Buffer, Line, group_rows};
 use crate::Context;
 use crate::lanes::LANES;
 
@@ -85,9 +85,9 @@ impl KQuant {
 pub(crate) struct KBlocks {
     pub(crate) kind: KQuant,
     /// `[group][block][word]`.
-    pub(crate) words: Vec<Words>,
+    pub(crate) words: Buffer<Words>,
     /// `[group][block][factor][row]`.
-    pub(crate) factors: Vec<[u16; LANES]>,
+    pub(crate) factors: Buffer<[u16; LANES]>,
 }
 
 impl KBlocks {
@@ -95,8 +95,8 @@ impl KBlocks {
         let (n_words, n_factors) = (kind.n_words(), kind.n_factors());
         let blocks = view.cols() / SUPER_BLOCK;
         let n = view.rows().div_ceil(LANES) * blocks;
-        let mut words = vec![Line([0; 4 * LANES]); n * n_words];
-        let mut factors = vec![[0; LANES]; n * n_factors];
+        let mut words = Buffer::<Words>::zeros(n * n_words);
+        let mut factors = Buffer::<[u16; LANES]>::zeros(n * n_factors);
         let (factors_at, words_at) = kind.places();
         ctx.pool.for_each_chunk2(
             (&mut words, blocks * n_words),

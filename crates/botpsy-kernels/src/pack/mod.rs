@@ -11,11 +11,14 @@
 //! One lane is one row, so each output element adds up its columns in order, whatever is computed beside it: a product of
 //! one row and of five hundred give the same bits. The last group is filled up with zero rows.
 
+#[allow(unsafe_code, reason = "typed views of memory from the system")]
+mod buffer;
 mod float;
 mod k_quants;
 mod q8;
 
 use botpsy_tensor::{DType, TensorView, dequantize_row};
+pub(crate) use buffer::Buffer;
 
 use crate::Context;
 use crate::activation::BLOCK;
@@ -31,9 +34,9 @@ pub(crate) struct Line<T>(pub(crate) T);
 pub(crate) type Q8Bytes = [Line<[u8; 4 * LANES]>; BLOCK / 4];
 
 pub(crate) enum Packed {
-    F32(Vec<Line<[f32; LANES]>>),
-    Bf16(Vec<Line<[u16; 2 * LANES]>>),
-    Q8 { q: Vec<Q8Bytes>, d: Vec<[u16; LANES]> },
+    F32(Buffer<Line<[f32; LANES]>>),
+    Bf16(Buffer<Line<[u16; 2 * LANES]>>),
+    Q8 { q: Buffer<Q8Bytes>, d: Buffer<[u16; LANES]> },
     K(KBlocks),
     Blocks { dtype: DType, bytes: Vec<u8>, row_bytes: usize },
 }

@@ -2,7 +2,7 @@
 
 use botpsy_tensor::TensorView;
 
-use super::{Line, Packed, group_rows};
+use super::{Buffer, Packed, Q8Bytes, group_rows};
 use crate::Context;
 use crate::activation::BLOCK;
 use crate::lanes::LANES;
@@ -11,9 +11,9 @@ pub(super) fn pack_q8(ctx: &Context, view: &TensorView<'_>) -> Packed {
     const FILE_BLOCK: usize = 2 + BLOCK;
     let blocks = view.cols() / BLOCK;
     let n = view.rows().div_ceil(LANES) * blocks;
-    let mut q = vec![[Line([128; 4 * LANES]); BLOCK / 4]; n];
-    let mut d = vec![[0; LANES]; n];
-    ctx.pool.for_each_chunk2((&mut q, blocks), (&mut d, blocks), |group, q, d| {
+    let mut q = Buffer::<Q8Bytes>::zeros(n);
+    let mut d = Buffer::<[u16; LANES]>::zeros(n);
+    ctx.pool.for_each_chunk2((&mut q[..], blocks), (&mut d[..], blocks), |group, q, d| {
         for (lane, row) in group_rows(view, group).into_iter().enumerate() {
             let row = row.unwrap_or_default().as_chunks::<FILE_BLOCK>().0;
             for ((q, d), block) in q.iter_mut().zip(d.iter_mut()).zip(row) {
