@@ -13,7 +13,7 @@ use crate::activation::{BLOCK, QuantizedRows, Rows};
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::matmul::{Product, matmul_many};
-use crate::pack::{Line, PackedMatrix};
+use crate::pack::{Buffer, Line, PackedMatrix};
 use crate::pool::part_of;
 
 /// How long a loop in registers or caches runs: long enough for a steady clock, short enough to repeat.
@@ -68,13 +68,16 @@ impl std::fmt::Debug for WeightStream {
 
 /// Memory that is only read: each thread has a part of its own.
 pub struct ReadStream {
-    lines: Vec<Line<[f32; LANES]>>,
+    lines: Buffer<Line<[f32; LANES]>>,
 }
 
 impl ReadStream {
     /// `size_bytes` of memory, all of it in place.
     pub fn new(size_bytes: usize) -> ReadStream {
-        ReadStream { lines: vec![Line([1.0; LANES]); size_bytes / size_of::<Line<[f32; LANES]>>()] }
+        let mut lines = Buffer::zeros(size_bytes / size_of::<Line<[f32; LANES]>>());
+        // Written once, so that each page is there.
+        lines.fill(Line([1.0; LANES]));
+        ReadStream { lines }
     }
 
     /// Reads it once: bytes per second.
