@@ -178,4 +178,20 @@ mod tests {
             assert_eq!((&first.half_offset, &first.minus_sum), (&rows.half_offset, &rows.minus_sum), "{}", isa.name());
         }
     }
+
+    #[test]
+    fn sums_are_those_of_the_stored_values_whatever_the_input() {
+        for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e-45] {
+            let x: Vec<f32> = (0..64).map(|i| if i % 7 == 3 { odd } else { i as f32 - 30.0 }).collect();
+            for isa in Isa::available() {
+                let ctx = Context { isa, pool: ThreadPool::new(1) };
+                let mut rows = QuantizedRows::default();
+                rows.fill(&ctx, &x);
+                for (q, offset) in rows.q.chunks(BLOCK / 2).zip(rows.half_offset.as_flattened()) {
+                    let sum: i32 = q.iter().map(|q| i32::from(*q)).sum();
+                    assert_eq!(*offset, -32 * sum, "{odd} on {}", isa.name());
+                }
+            }
+        }
+    }
 }

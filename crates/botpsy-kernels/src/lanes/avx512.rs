@@ -109,8 +109,10 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     fn store_i8(self, v: __m512, out: &mut [i8; LANES]) -> i32 {
         proven! {
             let rounded = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(v);
-            _mm_storeu_si128(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(rounded));
-            _mm512_reduce_add_epi32(rounded)
+            let bytes = _mm512_cvtepi32_epi8(rounded);
+            _mm_storeu_si128(out.as_mut_ptr().cast(), bytes);
+            // Of what was stored: no number, or one out of range, becomes some byte.
+            _mm512_reduce_add_epi32(_mm512_cvtepi8_epi32(bytes))
         }
     }
 
