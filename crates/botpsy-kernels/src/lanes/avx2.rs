@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{LANES, Lanes};
+use super::{LANES, Lanes, Work};
 
 /// Proof that this processor has AVX2, FMA and F16C.
 #[derive(Clone, Copy)]
@@ -32,6 +32,15 @@ impl Lanes for Avx2 {
     type I = [__m256i; 2];
     const WIDE: bool = false;
 
+    #[inline(always)]
+    fn apart<W: Work>(self, work: W) {
+        #[inline(never)]
+        #[target_feature(enable = "avx2,fma,f16c")]
+        fn run<L: Lanes, W: Work>(l: L, work: W) {
+            work.run(l);
+        }
+        proven!(run(self, work));
+    }
     #[inline(always)]
     fn splat(self, x: f32) -> F {
         proven!([_mm256_set1_ps(x); 2])

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::transmute;
 
-use super::{LANES, Lanes};
+use super::{LANES, Lanes, Work};
 
 /// Proof that this processor has AVX-512 F, BW, VL, DQ and VNNI, and if `BF16` says so, AVX512_BF16.
 #[derive(Clone, Copy)]
@@ -39,6 +39,15 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     type I = __m512i;
     const WIDE: bool = true;
 
+    #[inline(always)]
+    fn apart<W: Work>(self, work: W) {
+        #[inline(never)]
+        #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
+        fn run<L: Lanes, W: Work>(l: L, work: W) {
+            work.run(l);
+        }
+        proven!(run(self, work));
+    }
     #[inline(always)]
     fn splat(self, x: f32) -> __m512 {
         proven!(_mm512_set1_ps(x))

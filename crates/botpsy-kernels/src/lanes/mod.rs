@@ -23,12 +23,24 @@ pub(crate) use portable::Portable;
 /// The number of lanes, the same on every instruction set: it fixes the order of every sum.
 pub(crate) const LANES: usize = 16;
 
+/// Work for any lane type. `run` must be `#[inline(always)]`: it is compiled anew, with the features, for each.
+pub(crate) trait Work {
+    fn run<L: Lanes>(self, l: L);
+}
+
 /// Operations on sixteen lanes. `F` holds `f32`, `I` holds `i32`.
 pub(crate) trait Lanes: Copy {
     type F: Copy;
     type I: Copy;
     /// True where 32 vector registers of full width allow the larger tiles.
     const WIDE: bool;
+
+    /// Runs `work` as a function of its own, whose loops share their registers with nothing around it. Not for `dot2`: the
+    /// features of that are not enabled there.
+    #[inline(always)]
+    fn apart<W: Work>(self, work: W) {
+        work.run(self);
+    }
 
     fn splat(self, x: f32) -> Self::F;
     fn load(self, x: &[f32; LANES]) -> Self::F;

@@ -23,7 +23,9 @@ pub(super) struct MinPanel<'a, const WORDS: usize> {
 
 impl<const WORDS: usize> Panel for MinPanel<'_, WORDS> {
     const INT8: bool = true;
+    const HEIGHT: usize = 4;
     const ONE_BY_ONE: bool = true;
+    const APART: bool = true;
 
     #[inline(always)]
     fn prefetch<L: Lanes>(&self, l: L, groups: Range<usize>, part: usize, n_parts: usize) {
@@ -41,20 +43,19 @@ impl<const WORDS: usize> Panel for MinPanel<'_, WORDS> {
         let minus_sum: [&[[f32; 8]]; T] = rows(self.x.minus_sum.as_chunks().0, blocks, t0);
         let mut acc = [[l.splat(0.0); G]; T];
         for block in 0..blocks {
+            let first = Scales::of(l, &w[0][block], &factors[0][block]);
             let mut at = MinBlock {
                 w: [&w[0][block]; G],
                 x: [&x[0][block]; T],
                 x_d: [&x_d[0][block]; T],
                 minus_sum: [&minus_sum[0][block]; T],
-                scales: [[l.splat(0.0); 8]; G],
-                mins: [[l.splat(0.0); 8]; G],
+                scales: [first; G],
             };
-            for t in 0..T {
+            for t in 1..T {
                 (at.x[t], at.x_d[t], at.minus_sum[t]) = (&x[t][block], &x_d[t][block], &minus_sum[t][block]);
             }
-            for g in 0..G {
-                at.w[g] = &w[g][block];
-                (at.scales[g], at.mins[g]) = scales_and_mins(l, at.w[g], &factors[g][block]);
+            for g in 1..G {
+                (at.w[g], at.scales[g]) = (&w[g][block], Scales::of(l, &w[g][block], &factors[g][block]));
             }
             for pair in 0..4 {
                 if T * G == 1 {
@@ -70,34 +71,35 @@ impl<const WORDS: usize> Panel for MinPanel<'_, WORDS> {
 }
 
 /// What a tile needs of one block of 256 columns.
-struct MinBlock<'a, F, const WORDS: usize, const T: usize, const G: usize> {
+struct MinBlock<'a, L: Lanes, const WORDS: usize, const T: usize, const G: usize> {
     w: [&'a [Words; WORDS]; G],
     x: [&'a XBlock; T],
     x_d: [&'a [f32; 8]; T],
     minus_sum: [&'a [f32; 8]; T],
-    scales: [[F; 8]; G],
-    mins: [[F; 8]; G],
+    scales: [Scales<L>; G],
 }
 
-impl<F: Copy, const WORDS: usize, const T: usize, const G: usize> MinBlock<'_, F, WORDS, T, G> {
+impl<L: Lanes, const WORDS: usize, const T: usize, const G: usize> MinBlock<'_, L, WORDS, T, G> {
+    /// Both parts of a pair, for one row with one group: each word is loaded once.
     #[inline(always)]
-    fn pair(&self, l: impl Lanes<F = F>, pair: usize, acc: &mut F) {
+    fn pair(&self, l: L, pair: usize, acc: &mut L::F) {
         let x = &self.x[0].as_chunks::<2>().0[pair];
         let mut sum = [l.isplat(0); 2];
         for four in 0..8 {
             sum[0] = l.dot4_small(sum[0], quants::<_, WORDS, 0>(l, self.w[0], pair, four), &x[0][four]);
             sum[1] = l.dot4_small(sum[1], quants::<_, WORDS, 1>(l, self.w[0], pair, four), &x[1][four]);
         }
-        for i in 2 * pair..2 * pair + 2 {
-            let (x_d, minus_sum) = (l.splat(self.x_d[0][i]), l.splat(self.minus_sum[0][i]));
-            *acc = l.fma(l.to_f32(sum[i % 2]), l.mul(self.scales[0][i], x_d), *acc);
-            *acc = l.fma(self.mins[0][i], minus_sum, *acc);
+        for high in 0..2 {
+            let i = 2 * pair + high;
+            let (scale, min) = self.scales[0].part(l, i);
+            *acc = l.fma(l.to_f32(sum[high]), l.mul(scale, l.splat(self.x_d[0][i])), *acc);
+            *acc = l.fma(min, l.splat(self.minus_sum[0][i]), *acc);
         }
     }
 
     /// Adds the 32 columns of part `2 * pair + HIGH`: low or high nibbles of the same eight words.
     #[inline(always)]
-    fn part<const HIGH: usize>(&self, l: impl Lanes<F = F>, pair: usize, acc: &mut [[F; G]; T]) {
+    fn part<const HIGH: usize>(&self, l: L, pair: usize, acc: &mut [[L::F; G]; T]) {
         let i = 2 * pair + HIGH;
         let mut sum = [[l.isplat(0); G]; T];
         for four in 0..8 {
@@ -108,36 +110,49 @@ impl<F: Copy, const WORDS: usize, const T: usize, const G: usize> MinBlock<'_, F
                 }
             }
         }
-        for t in 0..T {
-            let (x_d, minus_sum) = (l.splat(self.x_d[t][i]), l.splat(self.minus_sum[t][i]));
-            for g in 0..G {
-                acc[t][g] = l.fma(l.to_f32(sum[t][g]), l.mul(self.scales[g][i], x_d), acc[t][g]);
-                acc[t][g] = l.fma(self.mins[g][i], minus_sum, acc[t][g]);
+        for g in 0..G {
+            let (scale, min) = self.scales[g].part(l, i);
+            for t in 0..T {
+                let x_d = l.splat(self.x_d[t][i]);
+                acc[t][g] = l.fma(l.to_f32(sum[t][g]), l.mul(scale, x_d), acc[t][g]);
+                acc[t][g] = l.fma(min, l.splat(self.minus_sum[t][i]), acc[t][g]);
             }
         }
     }
 }
 
-/// `d * scale` and `dmin * minimum` of the eight parts of a block; both are exact.
-///
-/// Words 0 and 1 hold the first four scales and minima in 6 bits; word 2 the low nibbles of the last four, whose two high
-/// bits sit on top of words 0 and 1.
-#[inline(always)]
-fn scales_and_mins<L: Lanes>(l: L, words: &[Words], [d, dmin]: &[[u16; LANES]; 2]) -> ([L::F; 8], [L::F; 8]) {
-    let (d, dmin) = (l.load_f16(d), l.load_f16(dmin));
-    let (scales, mins, last) = (l.bytes(&words[0].0), l.bytes(&words[1].0), l.bytes(&words[2].0));
-    let quarters = [
-        l.and(scales, 0x3f3f_3f3f),
-        l.or(l.and(last, 0x0f0f_0f0f), l.and(l.shr(scales, 2), 0x3030_3030)),
-        l.and(mins, 0x3f3f_3f3f),
-        l.or(l.and(l.shr(last, 4), 0x0f0f_0f0f), l.and(l.shr(mins, 2), 0x3030_3030)),
-    ];
-    let mut out = ([d; 8], [dmin; 8]);
-    for i in 0..8 {
-        out.0[i] = l.mul(d, l.byte(quarters[i / 4], i as u32 % 4));
-        out.1[i] = l.mul(dmin, l.byte(quarters[2 + i / 4], i as u32 % 4));
+/// Scales and minima of the eight parts of a block, with the factors that they are multiplied with.
+#[derive(Clone, Copy)]
+struct Scales<L: Lanes> {
+    d: L::F,
+    dmin: L::F,
+    scales: [L::I; 2],
+    mins: [L::I; 2],
+}
+
+impl<L: Lanes> Scales<L> {
+    /// Words 0 and 1 hold the first four scales and minima in 6 bits; word 2 the low nibbles of the last four, whose two
+    /// high bits sit on top of words 0 and 1.
+    #[inline(always)]
+    fn of(l: L, words: &[Words], [d, dmin]: &[[u16; LANES]; 2]) -> Scales<L> {
+        let (scales, mins, last) = (l.bytes(&words[0].0), l.bytes(&words[1].0), l.bytes(&words[2].0));
+        Scales {
+            d: l.load_f16(d),
+            dmin: l.load_f16(dmin),
+            scales: [l.and(scales, 0x3f3f_3f3f), l.or(l.and(last, 0x0f0f_0f0f), l.and(l.shr(scales, 2), 0x3030_3030))],
+            mins: [
+                l.and(mins, 0x3f3f_3f3f),
+                l.or(l.and(l.shr(last, 4), 0x0f0f_0f0f), l.and(l.shr(mins, 2), 0x3030_3030)),
+            ],
+        }
     }
-    out
+
+    /// `d * scale` and `dmin * minimum` of part `i`; both are exact.
+    #[inline(always)]
+    fn part(&self, l: L, i: usize) -> (L::F, L::F) {
+        let (four, byte) = (i / 4, i as u32 % 4);
+        (l.mul(self.d, l.byte(self.scales[four], byte)), l.mul(self.dmin, l.byte(self.mins[four], byte)))
+    }
 }
 
 /// Quants of columns `4 * four..` of part `2 * pair + HIGH` of a block.
@@ -167,7 +182,9 @@ pub(super) struct Q6Panel<'a> {
 
 impl Panel for Q6Panel<'_> {
     const INT8: bool = true;
+    const HEIGHT: usize = 4;
     const ONE_BY_ONE: bool = true;
+    const APART: bool = true;
 
     #[inline(always)]
     fn prefetch<L: Lanes>(&self, l: L, groups: Range<usize>, part: usize, n_parts: usize) {
@@ -190,14 +207,13 @@ impl Panel for Q6Panel<'_> {
                 x: [&x[0][block]; T],
                 x_d: [&x_d[0][block]; T],
                 offset: [&offset[0][block]; T],
-                scales: [[l.splat(0.0); 16]; G],
+                scales: [SignedScales::of(l, &w[0][block], &factors[0][block]); G],
             };
-            for t in 0..T {
+            for t in 1..T {
                 (at.x[t], at.x_d[t], at.offset[t]) = (&x[t][block], &x_d[t][block], &offset[t][block]);
             }
-            for g in 0..G {
-                at.w[g] = &w[g][block];
-                at.scales[g] = signed_scales(l, at.w[g], &factors[g][block]);
+            for g in 1..G {
+                (at.w[g], at.scales[g]) = (&w[g][block], SignedScales::of(l, &w[g][block], &factors[g][block]));
             }
             for half in 0..2 {
                 if T * G == 1 {
@@ -215,18 +231,18 @@ impl Panel for Q6Panel<'_> {
 }
 
 /// What a tile needs of one block of 256 columns.
-struct Q6Block<'a, F, const T: usize, const G: usize> {
+struct Q6Block<'a, L: Lanes, const T: usize, const G: usize> {
     w: [&'a [Words; Q6_WORDS]; G],
     x: [&'a XBlock; T],
     x_d: [&'a [f32; 8]; T],
     offset: [&'a [[i32; 2]; 8]; T],
-    scales: [[F; 16]; G],
+    scales: [SignedScales<L>; G],
 }
 
-impl<F: Copy, const T: usize, const G: usize> Q6Block<'_, F, T, G> {
+impl<L: Lanes, const T: usize, const G: usize> Q6Block<'_, L, T, G> {
     /// The four quarters together, for one row with one group: each word is loaded once.
     #[inline(always)]
-    fn half(&self, l: impl Lanes<F = F>, half: usize, acc: &mut F) {
+    fn half(&self, l: L, half: usize, acc: &mut L::F) {
         let (w, x) = (self.w[0], &self.x[0].as_chunks::<4>().0[half]);
         let mut sum = [[l.isplat(0); 2]; 4];
         for quarter in 0..4 {
@@ -248,14 +264,15 @@ impl<F: Copy, const T: usize, const G: usize> Q6Block<'_, F, T, G> {
             let i = 4 * half + quarter;
             let x_d = l.splat(self.x_d[0][i]);
             for part in 0..2 {
-                *acc = l.fma(l.to_f32(sum[quarter][part]), l.mul(self.scales[0][2 * i + part], x_d), *acc);
+                let scale = self.scales[0].part(l, 2 * i + part);
+                *acc = l.fma(l.to_f32(sum[quarter][part]), l.mul(scale, x_d), *acc);
             }
         }
     }
 
     /// Adds the 32 columns of one quarter of a half of the block: sixteen by one scale, sixteen by another.
     #[inline(always)]
-    fn quarter<const QUARTER: usize>(&self, l: impl Lanes<F = F>, half: usize, acc: &mut [[F; G]; T]) {
+    fn quarter<const QUARTER: usize>(&self, l: L, half: usize, acc: &mut [[L::F; G]; T]) {
         let i = 4 * half + QUARTER;
         for part in 0..2 {
             let mut sum = [[l.isplat(0); G]; T];
@@ -270,31 +287,39 @@ impl<F: Copy, const T: usize, const G: usize> Q6Block<'_, F, T, G> {
                     }
                 }
             }
-            for t in 0..T {
-                let x_d = l.splat(self.x_d[t][i]);
-                for g in 0..G {
-                    let scale = self.scales[g][2 * i + part];
-                    acc[t][g] = l.fma(l.to_f32(sum[t][g]), l.mul(scale, x_d), acc[t][g]);
+            for g in 0..G {
+                let scale = self.scales[g].part(l, 2 * i + part);
+                for t in 0..T {
+                    acc[t][g] = l.fma(l.to_f32(sum[t][g]), l.mul(scale, l.splat(self.x_d[t][i])), acc[t][g]);
                 }
             }
         }
     }
 }
 
-/// `d * scale` of the sixteen parts of a block; exact.
-#[inline(always)]
-fn signed_scales<L: Lanes>(l: L, words: &[Words; Q6_WORDS], d: &[u16; LANES]) -> [L::F; 16] {
-    let d = l.load_f16(d);
-    let mut scales = [d; 16];
-    for word in 0..4 {
-        // A signed byte with its top bit turned over is 128 more.
-        let bytes = l.xor(l.bytes(&words[word].0), 0x8080_8080_u32 as i32);
-        for byte in 0..4 {
-            let scale = l.sub(l.byte(bytes, byte as u32), l.splat(128.0));
-            scales[4 * word + byte] = l.mul(d, scale);
+/// Scales of the sixteen parts of a block, plus 128, with the factor that they are multiplied with.
+#[derive(Clone, Copy)]
+struct SignedScales<L: Lanes> {
+    d: L::F,
+    scales: [L::I; 4],
+}
+
+impl<L: Lanes> SignedScales<L> {
+    /// A signed byte with its top bit turned over is 128 more.
+    #[inline(always)]
+    fn of(l: L, words: &[Words; Q6_WORDS], d: &[u16; LANES]) -> SignedScales<L> {
+        let mut scales = [l.isplat(0); 4];
+        for i in 0..4 {
+            scales[i] = l.xor(l.bytes(&words[i].0), 0x8080_8080_u32 as i32);
         }
+        SignedScales { d: l.load_f16(d), scales }
     }
-    scales
+
+    /// `d * scale` of part `i`; exact.
+    #[inline(always)]
+    fn part(&self, l: L, i: usize) -> L::F {
+        l.mul(self.d, l.sub(l.byte(self.scales[i / 4], i as u32 % 4), l.splat(128.0)))
+    }
 }
 
 /// Quants plus 32 of columns `4 * four..` of a quarter of a half of a block: nibbles, then two high bits.

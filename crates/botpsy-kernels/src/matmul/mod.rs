@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::Context;
 use crate::activation::Rows;
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, Work};
 use crate::pack::{KQuant, Packed, PackedMatrix, Q4_WORDS, Q5_WORDS};
 use crate::pool::Disjoint;
 use gated::GatedPanel;
@@ -182,20 +182,8 @@ impl Groups<'_> {
 
     #[inline(always)]
     fn tile<L: Lanes, P: Panel, const T: usize, const G: usize>(&self, l: L, panel: &P, t0: usize, g0: usize) {
-        let sums = panel.tile::<L, T, G>(l, g0, t0);
-        for (t, sums) in sums.iter().enumerate() {
-            for (g, sum) in sums.iter().enumerate() {
-                let out = self.out(t0 + t, g0 + g);
-                match out.first_chunk_mut() {
-                    Some(out) => l.store(*sum, out),
-                    None => {
-                        let mut lanes = [0.0; LANES];
-                        l.store(*sum, &mut lanes);
-                        out.copy_from_slice(&lanes[..out.len()]);
-                    }
-                }
-            }
-        }
+        let tile = Tile::<P, T, G> { groups: self, panel, t0, g0 };
+        if P::APART { l.apart(tile) } else { tile.run(l) }
     }
 
     /// Block types with exact input rows: each row is decoded once and multiplied with every input row.
@@ -213,6 +201,34 @@ impl Groups<'_> {
             }
         }
         ROW.set(row);
+    }
+}
+
+/// `T` input rows from `t0` on times `G` groups from `g0` on.
+struct Tile<'a, P, const T: usize, const G: usize> {
+    groups: &'a Groups<'a>,
+    panel: &'a P,
+    t0: usize,
+    g0: usize,
+}
+
+impl<P: Panel, const T: usize, const G: usize> Work for Tile<'_, P, T, G> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let sums = self.panel.tile::<L, T, G>(l, self.g0, self.t0);
+        for (t, sums) in sums.iter().enumerate() {
+            for (g, sum) in sums.iter().enumerate() {
+                let out = self.groups.out(self.t0 + t, self.g0 + g);
+                match out.first_chunk_mut() {
+                    Some(out) => l.store(*sum, out),
+                    None => {
+                        let mut lanes = [0.0; LANES];
+                        l.store(*sum, &mut lanes);
+                        out.copy_from_slice(&lanes[..out.len()]);
+                    }
+                }
+            }
+        }
     }
 }
 

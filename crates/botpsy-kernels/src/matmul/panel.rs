@@ -18,6 +18,9 @@ pub(super) trait Panel {
     /// once keeps the order of the memory.
     const ONE_BY_ONE: bool = false;
 
+    /// Whether tiles are functions of their own: where decoding needs registers that loops around it would take.
+    const APART: bool = false;
+
     /// The sums of input rows `t0..t0 + T` with groups `g0..g0 + G`. Columns are added in order, whatever `T` and `G`.
     fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T];
 
