@@ -52,6 +52,8 @@ pub(super) struct GatedPanel<'a> {
 
 impl Panel for GatedPanel<'_> {
     const INT8: bool = Q8Panel::INT8;
+    const ONE_BY_ONE: bool = Q8Panel::ONE_BY_ONE;
+    const APART: bool = Q8Panel::APART;
 
     #[inline(always)]
     fn prefetch<L: Lanes>(&self, l: L, groups: Range<usize>, part: usize, n_parts: usize) {

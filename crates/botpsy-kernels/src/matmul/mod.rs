@@ -75,17 +75,22 @@ fn share(ctx: &Context, n_groups: usize, n: usize, cols: usize, compute: impl Fn
         return compute(0..n_groups);
     }
     let n_threads = ctx.pool.n_threads();
-    // In steps of eight groups, the widest tile.
-    let steps = n_groups.div_ceil(8);
+    // In steps of whole tiles; large ones where each piece's first strip comes without having been asked for.
+    let step = if n < MANY { 2 } else { 8 };
+    let steps = n_groups.div_ceil(step);
     let next = AtomicUsize::new(0);
     let take = |done: usize| (done < steps).then(|| done + (steps - done).div_ceil(2 * n_threads));
     ctx.pool.run(|_| {
         while let Ok(start) = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             let end = take(start).expect("the update took it");
-            compute(8 * start..n_groups.min(8 * end));
+            compute(step * start..n_groups.min(step * end));
         }
     });
 }
+
+/// From this many input rows on arithmetic takes longer than the memory needs to bring the next strip; with fewer the memory
+/// itself is what is waited for, and tiles ask for what comes right behind what they read.
+const MANY: usize = 48;
 
 /// Multiply-adds that one thread does in the time that waking another takes, about ten microseconds.
 const SMALL: usize = 1 << 17;
@@ -136,7 +141,7 @@ impl Groups<'_> {
             self.strip::<L, P, 4>(l, panel, group);
             group += 4;
         }
-        while L::WIDE && group + 2 <= self.groups.end {
+        while L::WIDE && !(P::ONE_BY_ONE && self.x.n() < MANY) && group + 2 <= self.groups.end {
             self.strip::<L, P, 2>(l, panel, group);
             group += 2;
         }
@@ -157,8 +162,7 @@ impl Groups<'_> {
             (false, true) => 2,
         };
         while t + height <= n {
-            // With few rows the memory itself is what is waited for.
-            if n >= 48 {
+            if n >= MANY {
                 panel.prefetch(l, next.clone(), t / height, n / height);
             }
             match height {

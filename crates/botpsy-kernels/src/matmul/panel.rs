@@ -14,8 +14,7 @@ pub(super) trait Panel {
     /// Input rows of a tile on a wide instruction set: as many as leave registers for the weights.
     const HEIGHT: usize = 6;
 
-    /// Whether one input row is fastest with one group at a time: where words are used more than once, so that loading each
-    /// once keeps the order of the memory.
+    /// Whether few input rows are fastest with one group at a time: weights are then read in the order of the memory.
     const ONE_BY_ONE: bool = false;
 
     /// Whether tiles are functions of their own: where decoding needs registers that loops around it would take.
@@ -154,6 +153,8 @@ pub(super) struct Q8Panel<'a> {
 
 impl Panel for Q8Panel<'_> {
     const INT8: bool = true;
+    const ONE_BY_ONE: bool = true;
+    const APART: bool = true;
 
     #[inline(always)]
     fn prefetch<L: Lanes>(&self, l: L, groups: Range<usize>, part: usize, n_parts: usize) {
@@ -173,8 +174,13 @@ impl Panel for Q8Panel<'_> {
         let x: [&[[[i8; 4]; BLOCK / 4]]; T] = rows(self.x.q.as_chunks().0.as_chunks().0, blocks, t0);
         let x_d: [_; T] = rows(&self.x.d, blocks, t0);
         let offset: [_; T] = rows(&self.x.offset, blocks, t0);
+        // Blocks from the one asked for to the one read: several rows keep the processor from running ahead as far as one does.
+        let (few, ahead) = (G == 1 && (L::WIDE || T == 1), if T == 1 { 4 } else { 16 });
         let mut acc = [[l.splat(0.0); G]; T];
         for block in 0..blocks {
+            if few && let Some(next) = self.q.get(g0 * blocks + block + ahead) {
+                prefetch(l, next, 0, 1);
+            }
             let mut sum = [[l.isplat(0); G]; T];
             for t in 0..T {
                 sum[t] = [l.isplat(offset[t][block]); G];
