@@ -1,12 +1,10 @@
 //! The right-hand side of a matrix product: rows of `f32`, and the same rounded to int8 blocks or to bfloat16.
 
-use std::ops::Range;
-
 mod bf16;
 
 use crate::Context;
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes, round_to_i8};
+use crate::lanes::{Lanes, round_to_i8};
 use crate::pool::Disjoint;
 
 /// Values that share one scale, as in Q8_0.
@@ -15,6 +13,8 @@ pub(crate) const BLOCK: usize = 32;
 /// Input rows of a product: exact, and where the caller made them, rounded.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
+    pub(crate) n: usize,
+    /// Empty where only rounded rows were made.
     pub(crate) exact: &'a [f32],
     pub(crate) quantized: Option<&'a QuantizedRows>,
     pub(crate) bf16: Option<&'a [u32]>,
@@ -28,7 +28,7 @@ impl<'a> Rows<'a> {
     /// If `values` are no whole number of rows.
     pub fn exact(values: &'a [f32], cols: usize) -> Rows<'a> {
         assert!(cols > 0 && values.len().is_multiple_of(cols), "{} values in rows of {cols}", values.len());
-        Rows { exact: values, quantized: None, bf16: None, cols }
+        Rows { n: values.len() / cols, exact: values, quantized: None, bf16: None, cols }
     }
 
     /// The same rows rounded into `buffer`: products with int8 weights use those, all others the exact ones.
@@ -39,10 +39,6 @@ impl<'a> Rows<'a> {
         }
         buffer.fill(ctx, values);
         Rows { quantized: Some(buffer), ..rows }
-    }
-
-    pub(crate) fn n(&self) -> usize {
-        self.exact.len() / self.cols
     }
 }
 
@@ -66,79 +62,124 @@ pub struct QuantizedRows {
 }
 
 impl QuantizedRows {
-    fn fill(&mut self, ctx: &Context, values: &[f32]) {
-        let blocks = values.len() / BLOCK;
-        self.q.resize(values.len(), 0);
+    /// Makes room for `len` values and gives the parts that several threads fill.
+    pub(crate) fn blocks(&mut self, len: usize) -> Blocks {
+        let blocks = len / BLOCK;
+        self.q.resize(len, 0);
         self.d.resize(blocks, 0.0);
         self.offset.resize(blocks, 0);
         self.half_offset.resize(blocks, [0; 2]);
         self.minus_sum.resize(blocks, 0.0);
+        Blocks {
+            q: Disjoint(self.q.as_mut_ptr()),
+            d: Disjoint(self.d.as_mut_ptr()),
+            offset: Disjoint(self.offset.as_mut_ptr()),
+            half_offset: Disjoint(self.half_offset.as_mut_ptr()),
+            minus_sum: Disjoint(self.minus_sum.as_mut_ptr()),
+        }
+    }
+
+    fn fill(&mut self, ctx: &Context, values: &[f32]) {
+        let n = values.len() / BLOCK;
+        let blocks = &self.blocks(values.len());
         // A piece is about a microsecond of work, so that the few rows of a decode step stay on this thread.
         const PIECE: usize = 64;
-        let (q, d) = (Disjoint(self.q.as_mut_ptr()), Disjoint(self.d.as_mut_ptr()));
-        let (offset, half_offset) = (Disjoint(self.offset.as_mut_ptr()), Disjoint(self.half_offset.as_mut_ptr()));
-        let minus_sum = Disjoint(self.minus_sum.as_mut_ptr());
-        let pieces = |range: Range<usize>| {
-            let (start, len) = (range.start, range.len());
-            // SAFETY: ranges of blocks are handed out once each; all are as long as `values` has blocks.
-            let rounding = unsafe {
-                Quantize {
-                    x: &values[start * BLOCK..range.end * BLOCK],
-                    q: q.slice(start * BLOCK, len * BLOCK),
-                    d: d.slice(start, len),
-                    half_offset: half_offset.slice(start, len),
-                }
-            };
-            ctx.isa.run(rounding);
-            // SAFETY: as before.
-            let (d, half_offset, offset, minus_sum) = unsafe {
-                let (d, half_offset) = (d.slice(start, len), half_offset.slice(start, len));
-                (d, half_offset, offset.slice(start, len), minus_sum.slice(start, len))
-            };
-            for (i, [low, high]) in half_offset.iter().enumerate() {
-                offset[i] = 4 * (low + high);
-                minus_sum[i] = d[i] * ((low + high) / 32) as f32;
-            }
+        let piece = |start: usize, end: usize| {
+            let values = &values[start * BLOCK..end * BLOCK];
+            // SAFETY: ranges of blocks are handed out once each, inside what `blocks` made room for.
+            ctx.isa.run(Quantize { values, rounding: unsafe { blocks.range(start, end - start) } });
         };
-        if blocks <= 8 * PIECE {
-            return pieces(0..blocks);
+        if n <= 8 * PIECE {
+            return piece(0, n);
         }
-        ctx.pool.for_each(blocks.div_ceil(PIECE), |i| pieces(i * PIECE..blocks.min((i + 1) * PIECE)));
+        ctx.pool.for_each(n.div_ceil(PIECE), |i| piece(i * PIECE, n.min((i + 1) * PIECE)));
+    }
+}
+
+/// The blocks of [`QuantizedRows`] while threads fill them.
+pub(crate) struct Blocks {
+    q: Disjoint<i8>,
+    d: Disjoint<f32>,
+    offset: Disjoint<i32>,
+    half_offset: Disjoint<[i32; 2]>,
+    minus_sum: Disjoint<f32>,
+}
+
+impl Blocks {
+    /// # Safety
+    /// `start..start + len` is inside what the rows have room for, and used by nobody else meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn range(&self, start: usize, len: usize) -> Rounding<'_> {
+        // SAFETY: the caller's guarantee; all parts but `q` have one element for each block.
+        unsafe {
+            Rounding {
+                q: self.q.slice(start * BLOCK, len * BLOCK).as_chunks_mut().0,
+                d: self.d.slice(start, len),
+                offset: self.offset.slice(start, len),
+                half_offset: self.half_offset.slice(start, len),
+                minus_sum: self.minus_sum.slice(start, len),
+            }
+        }
+    }
+}
+
+/// Some consecutive blocks to be filled.
+pub(crate) struct Rounding<'a> {
+    q: &'a mut [[i8; BLOCK]],
+    d: &'a mut [f32],
+    offset: &'a mut [i32],
+    half_offset: &'a mut [[i32; 2]],
+    minus_sum: &'a mut [f32],
+}
+
+impl Rounding<'_> {
+    /// Rounds the two halves of block `i`.
+    #[inline(always)]
+    pub(crate) fn block<L: Lanes>(&mut self, l: L, i: usize, low: L::F, high: L::F) {
+        let zero = l.splat(0.0);
+        let (abs_low, abs_high) = (l.max(low, l.sub(zero, low)), l.max(high, l.sub(zero, high)));
+        let d = l.largest(l.max(abs_low, abs_high)) / 127.0;
+        let inverse = l.splat(inverse(d));
+        let q = self.q[i].as_chunks_mut().0;
+        let sums = [l.store_i8(l.mul(low, inverse), &mut q[0]), l.store_i8(l.mul(high, inverse), &mut q[1])];
+        self.scale(i, d, sums);
+    }
+
+    /// Notes the scale of block `i` and what follows from the sums of its halves.
+    #[inline(always)]
+    fn scale(&mut self, i: usize, d: f32, [low, high]: [i32; 2]) {
+        self.d[i] = d;
+        self.half_offset[i] = [-32 * low, -32 * high];
+        self.offset[i] = -128 * (low + high);
+        self.minus_sum[i] = d * -(low + high) as f32;
     }
 }
 
 struct Quantize<'a> {
-    x: &'a [f32],
-    q: &'a mut [i8],
-    d: &'a mut [f32],
-    half_offset: &'a mut [[i32; 2]],
+    values: &'a [f32],
+    rounding: Rounding<'a>,
 }
 
 impl Kernel for Quantize<'_> {
     type Out = ();
 
-    fn scalar(self) {
-        let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
-        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.half_offset) {
-            *d = x.iter().fold(0.0, |m: f32, x| m.max(x.abs())) / 127.0;
-            let inverse = inverse(*d);
-            for (offset, (x, q)) in offset.iter_mut().zip(x.as_chunks().0.iter().zip(q.as_chunks_mut().0)) {
-                *offset = -32 * round_to_i8(&x.map(|x| x * inverse), q);
+    fn scalar(mut self) {
+        for (i, x) in self.values.as_chunks::<BLOCK>().0.iter().enumerate() {
+            let d = x.iter().fold(0.0, |m: f32, x| m.max(x.abs())) / 127.0;
+            let inverse = inverse(d);
+            let (q, mut sums) = (self.rounding.q[i].as_chunks_mut().0, [0; 2]);
+            for (sum, (x, q)) in sums.iter_mut().zip(x.as_chunks().0.iter().zip(q)) {
+                *sum = round_to_i8(&x.map(|x| x * inverse), q);
             }
+            self.rounding.scale(i, d, sums);
         }
     }
 
     #[inline(always)]
-    fn vector<L: Lanes>(self, l: L) {
-        let (x, q) = (self.x.as_chunks::<BLOCK>().0, self.q.as_chunks_mut::<BLOCK>().0);
-        for (((x, q), d), offset) in x.iter().zip(q).zip(self.d).zip(self.half_offset) {
-            let (halves, q) = (x.as_chunks::<LANES>().0, q.as_chunks_mut::<LANES>().0);
-            let (low, high, zero) = (l.load(&halves[0]), l.load(&halves[1]), l.splat(0.0));
-            let (abs_low, abs_high) = (l.max(low, l.sub(zero, low)), l.max(high, l.sub(zero, high)));
-            *d = l.largest(l.max(abs_low, abs_high)) / 127.0;
-            let inverse = l.splat(inverse(*d));
-            offset[0] = -32 * l.store_i8(l.mul(low, inverse), &mut q[0]);
-            offset[1] = -32 * l.store_i8(l.mul(high, inverse), &mut q[1]);
+    fn vector<L: Lanes>(mut self, l: L) {
+        for (i, x) in self.values.as_chunks::<BLOCK>().0.iter().enumerate() {
+            let halves = x.as_chunks().0;
+            self.rounding.block(l, i, l.load(&halves[0]), l.load(&halves[1]));
         }
     }
 }

@@ -40,7 +40,7 @@ pub mod roofline;
 
 pub use activation::{QuantizedRows, Rows};
 pub use isa::{Isa, UnknownIsa};
-pub use matmul::{Product, gated_matmul, matmul, matmul_many};
+pub use matmul::{Product, gated_matmul_int8, matmul, matmul_many};
 pub use pack::PackedMatrix;
 pub use pool::ThreadPool;
 

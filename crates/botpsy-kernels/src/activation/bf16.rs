@@ -15,7 +15,7 @@ impl<'a> Rows<'a> {
         let rows = Rows::exact(values, cols);
         let pairs = cols.div_ceil(2);
         // A buffer that grew for more rows keeps its length: what is not asked for is not read.
-        let len = rows.n() * pairs;
+        let len = rows.n * pairs;
         if buffer.pairs.len() < len {
             buffer.pairs.resize(len, 0);
         }

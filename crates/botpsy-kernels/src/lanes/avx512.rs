@@ -120,8 +120,9 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
             let rounded = _mm512_cvt_roundps_epi32::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(v);
             let bytes = _mm512_cvtepi32_epi8(rounded);
             _mm_storeu_si128(out.as_mut_ptr().cast(), bytes);
-            // Of what was stored: no number, or one out of range, becomes some byte.
-            _mm512_reduce_add_epi32(_mm512_cvtepi8_epi32(bytes))
+            // Of what was stored: no number, or one out of range, becomes some byte. The sums of eight are of `byte + 128`.
+            let sums = _mm_sad_epu8(_mm_xor_si128(bytes, _mm_set1_epi8(i8::MIN)), _mm_setzero_si128());
+            _mm_cvtsi128_si32(sums) + _mm_extract_epi16::<4>(sums) - 128 * LANES as i32
         }
     }
 

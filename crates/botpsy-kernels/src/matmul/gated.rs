@@ -1,75 +1,133 @@
-//! The two products of a gated MLP in one walk: what the gate's product was never goes to memory.
+//! The two products of a gated MLP in one walk, rounded where they are made: neither goes to memory as `f32`.
 
 use std::ops::Range;
 
 use super::panel::{Panel, Q8Panel};
-use super::{Groups, Product, matmul_many, share};
+use super::{MANY, Strip, share, walk};
 use crate::Context;
-use crate::activation::Rows;
-use crate::isa::Isa;
-use crate::lanes::{LANES, Lanes};
-use crate::math::silu_times;
+use crate::activation::{BLOCK, Blocks, QuantizedRows, Rows};
+use crate::isa::{Isa, Kernel};
+use crate::lanes::{LANES, Lanes, Work};
 use crate::pack::{Packed, PackedMatrix};
-use crate::pool::Disjoint;
 
-/// `out[t] = silu(gate x[t]) * (up x[t])` for each input row. `buffer` grows to the size of `out` where the two products
-/// are not computed together.
+/// `silu(gate x[t]) * (up x[t])` for each input row, rounded to int8 into `buffer`: the input rows of the next product,
+/// which must take such rows. `None` where the two products cannot be computed together: unless both matrices are Q8_0 of
+/// whole blocks of rows, and the input rows int8 too.
 ///
 /// # Panics
 /// If the lengths disagree.
-pub fn gated_matmul(
+pub fn gated_matmul_int8<'a>(
     ctx: &Context,
     x: Rows<'_>,
     gate: &PackedMatrix,
     up: &PackedMatrix,
-    buffer: &mut Vec<f32>,
-    out: &mut [f32],
-) {
+    buffer: &'a mut QuantizedRows,
+) -> Option<Rows<'a>> {
     assert!(gate.rows() == up.rows() && gate.cols() == up.cols(), "{gate:?} as the gate of {up:?}");
-    let q8 = |w: &PackedMatrix| matches!(w.packed, Packed::Q8 { .. });
-    if ctx.isa == Isa::SCALAR || x.quantized.is_none() || !q8(gate) || !q8(up) {
-        if buffer.len() < out.len() {
-            buffer.resize(out.len(), 0.0);
-        }
-        let gated = &mut buffer[..out.len()];
-        let products = &mut [Product { weights: gate, out: &mut *gated }, Product { weights: up, out: &mut *out }];
-        matmul_many(ctx, x, products);
-        return silu_times(ctx, gated, out, up.rows());
-    }
     assert_eq!(x.cols, up.cols(), "input rows of {} values for {up:?}", x.cols);
-    assert_eq!(out.len(), x.n() * up.rows(), "output of {up:?} for {} rows", x.n());
-    let out = Disjoint(out.as_mut_ptr());
-    share(ctx, up.rows().div_ceil(LANES), x.n(), 2 * x.cols, |groups| {
-        ctx.isa.run(Groups { w: up, gate: Some(gate), x, groups, out: &out });
+    let (rows, cols) = (x.quantized?, up.rows());
+    let (gate, up) = (q8(gate, rows)?, q8(up, rows)?);
+    if ctx.isa == Isa::SCALAR || !cols.is_multiple_of(BLOCK) {
+        return None;
+    }
+    let out = &buffer.blocks(x.n * cols);
+    share(ctx, cols / LANES, x.n, 2 * x.cols, |groups| {
+        let pairs = groups.start / 2..groups.end / 2;
+        ctx.isa.run(Pairs { gate: &gate, up: &up, n: x.n, pairs, out, blocks: cols / BLOCK });
     });
+    Some(Rows { n: x.n, exact: &[], quantized: Some(buffer), bf16: None, cols })
 }
 
-/// A gate and what it gates, as one kind of weights.
-pub(super) struct GatedPanel<'a> {
-    pub(super) gate: Q8Panel<'a>,
-    pub(super) up: Q8Panel<'a>,
+fn q8<'a>(w: &'a PackedMatrix, x: &'a QuantizedRows) -> Option<Q8Panel<'a>> {
+    match &w.packed {
+        Packed::Q8 { q, d } => Some(Q8Panel { q, d, x, cols: w.cols() }),
+        _ => None,
+    }
 }
 
-impl Panel for GatedPanel<'_> {
-    const INT8: bool = Q8Panel::INT8;
-    const ONE_BY_ONE: bool = Q8Panel::ONE_BY_ONE;
-    const APART: bool = Q8Panel::APART;
+/// What one thread computes: all input rows for some pairs of groups, each pair a block of the result.
+struct Pairs<'a> {
+    gate: &'a Q8Panel<'a>,
+    up: &'a Q8Panel<'a>,
+    n: usize,
+    pairs: Range<usize>,
+    out: &'a Blocks,
+    /// Of each row of the result.
+    blocks: usize,
+}
 
-    #[inline(always)]
-    fn prefetch<L: Lanes>(&self, l: L, groups: Range<usize>, part: usize, n_parts: usize) {
-        self.gate.prefetch(l, groups.clone(), part, n_parts);
-        self.up.prefetch(l, groups, part, n_parts);
+impl Kernel for Pairs<'_> {
+    type Out = ();
+
+    fn scalar(self) {
+        unreachable!("the plain path computes both products by themselves");
     }
 
     #[inline(always)]
-    fn tile<L: Lanes, const T: usize, const G: usize>(&self, l: L, g0: usize, t0: usize) -> [[L::F; G]; T] {
-        let gate = self.gate.tile::<L, T, G>(l, g0, t0);
-        let mut sums = self.up.tile::<L, T, G>(l, g0, t0);
-        for t in 0..T {
-            for g in 0..G {
-                sums[t][g] = l.mul(sums[t][g], l.silu(gate[t][g]));
-            }
+    fn vector<L: Lanes>(self, l: L) {
+        for pair in self.pairs.clone() {
+            walk(&PairStrip { pairs: &self, l, pair }, self.n, if L::WIDE { 6 } else { 2 });
         }
-        sums
+    }
+}
+
+struct PairStrip<'a, L> {
+    pairs: &'a Pairs<'a>,
+    l: L,
+    pair: usize,
+}
+
+impl<L: Lanes> Strip for PairStrip<'_, L> {
+    #[inline(always)]
+    fn prefetch(&self, part: usize, n_parts: usize) {
+        let next = 2 * (self.pair + 1)..2 * (self.pair + 2).min(self.pairs.pairs.end);
+        if !next.is_empty() {
+            self.pairs.gate.prefetch(self.l, next.clone(), part, n_parts);
+            self.pairs.up.prefetch(self.l, next, part, n_parts);
+        }
+    }
+
+    #[inline(always)]
+    fn tile<const T: usize>(&self, t0: usize) {
+        self.l.apart(PairTile::<T> { pairs: self.pairs, pair: self.pair, t0 });
+    }
+}
+
+/// `T` input rows from `t0` on.
+struct PairTile<'a, const T: usize> {
+    pairs: &'a Pairs<'a>,
+    pair: usize,
+    t0: usize,
+}
+
+impl<const T: usize> PairTile<'_, T> {
+    /// The product of one matrix; few rows group by group, in the order of the memory.
+    #[inline(always)]
+    fn product<L: Lanes>(&self, l: L, panel: &Q8Panel<'_>) -> [[L::F; 2]; T] {
+        let g0 = 2 * self.pair;
+        if L::WIDE && self.pairs.n >= MANY {
+            return panel.tile::<L, T, 2>(l, g0, self.t0);
+        }
+        let (low, high) = (panel.tile::<L, T, 1>(l, g0, self.t0), panel.tile::<L, T, 1>(l, g0 + 1, self.t0));
+        let mut both = [[l.splat(0.0); 2]; T];
+        for t in 0..T {
+            both[t] = [low[t][0], high[t][0]];
+        }
+        both
+    }
+}
+
+impl<const T: usize> Work for PairTile<'_, T> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let gate = self.product(l, self.pairs.gate);
+        let up = self.product(l, self.pairs.up);
+        for t in 0..T {
+            let low = l.mul(up[t][0], l.silu(gate[t][0]));
+            let high = l.mul(up[t][1], l.silu(gate[t][1]));
+            // SAFETY: `buffer` has room for `n` rows of `blocks`, and each block belongs to one tile of one thread.
+            let mut rounding = unsafe { self.pairs.out.range((self.t0 + t) * self.pairs.blocks + self.pair, 1) };
+            rounding.block(l, 0, low, high);
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Each output element adds up its columns in one fixed order, so the bits are the same for one row and for many, on one
 //! thread and on several.
 
+#[allow(clippy::needless_range_loop, reason = "lanes are indexed, for the reason that `lanes` gives")]
 mod gated;
 #[allow(clippy::needless_range_loop, reason = "lanes are indexed, for the reason that `lanes` gives")]
 mod k_quants;
@@ -19,8 +20,7 @@ use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes, Work};
 use crate::pack::{KQuant, Packed, PackedMatrix, Q4_WORDS, Q5_WORDS};
 use crate::pool::Disjoint;
-use gated::GatedPanel;
-pub use gated::gated_matmul;
+pub use gated::gated_matmul_int8;
 use k_quants::{MinPanel, Q6Panel};
 use panel::{Bf16PairsPanel, Bf16Panel, F32Panel, Panel, Q8ExactPanel, Q8Panel};
 
@@ -51,17 +51,18 @@ pub fn matmul_many(ctx: &Context, x: Rows<'_>, products: &mut [Product<'_>]) {
     for product in products {
         let w = product.weights;
         assert_eq!(x.cols, w.cols(), "input rows of {} values for {w:?}", x.cols);
-        assert_eq!(product.out.len(), x.n() * w.rows(), "output of {w:?} for {} rows", x.n());
+        assert!(x.exact.len() == x.n * x.cols || w.takes_int8(), "rows rounded to int8 for {w:?}");
+        assert_eq!(product.out.len(), x.n * w.rows(), "output of {w:?} for {} rows", x.n);
         let groups = n_groups..n_groups + w.rows().div_ceil(LANES);
         n_groups = groups.end;
         parts.push((w, groups, Disjoint(product.out.as_mut_ptr())));
     }
-    share(ctx, n_groups, x.n(), x.cols, |mine| {
+    share(ctx, n_groups, x.n, x.cols, |mine| {
         for (w, groups, out) in &parts {
             let (start, end) = (mine.start.max(groups.start), mine.end.min(groups.end));
             if start < end {
                 let groups = start - groups.start..end - groups.start;
-                ctx.isa.run(Groups { w, gate: None, x, groups, out });
+                ctx.isa.run(Groups { w, x, groups, out });
             }
         }
     });
@@ -98,8 +99,6 @@ const SMALL: usize = 1 << 17;
 /// The part of one product that one thread computes: some groups of sixteen rows, for all input rows.
 struct Groups<'a> {
     w: &'a PackedMatrix,
-    /// The matrix whose product, through `silu`, this one's is multiplied with.
-    gate: Option<&'a PackedMatrix>,
     x: Rows<'a>,
     groups: Range<usize>,
     out: &'a Disjoint<f32>,
@@ -122,7 +121,7 @@ impl Groups<'_> {
     #[inline(always)]
     fn panels<L: Lanes, P: Panel>(&self, l: L, panel: &P) {
         let mut group = self.groups.start;
-        if self.x.n() == 1 {
+        if self.x.n == 1 {
             // Eight groups of sums leave no register of a narrow set for the weights.
             while !L::WIDE && !P::INT8 && group + 2 <= self.groups.end {
                 self.tile::<L, P, 1, 2>(l, panel, 0, group);
@@ -141,7 +140,7 @@ impl Groups<'_> {
             self.strip::<L, P, 4>(l, panel, group);
             group += 4;
         }
-        while L::WIDE && !(P::ONE_BY_ONE && self.x.n() < MANY) && group + 2 <= self.groups.end {
+        while L::WIDE && !(P::ONE_BY_ONE && self.x.n < MANY) && group + 2 <= self.groups.end {
             self.strip::<L, P, 2>(l, panel, group);
             group += 2;
         }
@@ -154,34 +153,13 @@ impl Groups<'_> {
     /// All input rows against `G` groups.
     #[inline(always)]
     fn strip<L: Lanes, P: Panel, const G: usize>(&self, l: L, panel: &P, group: usize) {
-        let (n, mut t) = (self.x.n(), 0);
-        let next = group + G..(group + 2 * G).min(self.groups.end);
         let height = match (L::WIDE, P::INT8) {
             (true, _) => P::HEIGHT,
             (false, false) => 4,
             (false, true) => 2,
         };
-        while t + height <= n {
-            if n >= MANY {
-                panel.prefetch(l, next.clone(), t / height, n / height);
-            }
-            match height {
-                6 => self.tile::<L, P, 6, G>(l, panel, t, group),
-                4 => self.tile::<L, P, 4, G>(l, panel, t, group),
-                _ => self.tile::<L, P, 2, G>(l, panel, t, group),
-            }
-            t += height;
-        }
-        match n - t {
-            0 => {}
-            // The rest of a lower tile; known to the compiler, so that the others are not made.
-            _ if height == 2 => self.tile::<L, P, 1, G>(l, panel, t, group),
-            1 => self.tile::<L, P, 1, G>(l, panel, t, group),
-            2 => self.tile::<L, P, 2, G>(l, panel, t, group),
-            3 => self.tile::<L, P, 3, G>(l, panel, t, group),
-            4 => self.tile::<L, P, 4, G>(l, panel, t, group),
-            _ => self.tile::<L, P, 5, G>(l, panel, t, group),
-        }
+        let next = group + G..(group + 2 * G).min(self.groups.end);
+        walk(&PanelStrip::<L, P, G> { groups: self, l, panel, group, next }, self.x.n, height);
     }
 
     #[inline(always)]
@@ -205,6 +183,63 @@ impl Groups<'_> {
             }
         }
         ROW.set(row);
+    }
+}
+
+/// Some groups of weights and all input rows, covered by tiles of several rows.
+trait Strip {
+    /// Asks for part `part` of `n_parts` of the next strip.
+    fn prefetch(&self, part: usize, n_parts: usize);
+
+    /// Input rows `t0..t0 + T`.
+    fn tile<const T: usize>(&self, t0: usize);
+}
+
+/// Covers `n` input rows with tiles of `height`, 2, 4 or 6, and one for the rest.
+#[inline(always)]
+fn walk(strip: &impl Strip, n: usize, height: usize) {
+    let mut t = 0;
+    while t + height <= n {
+        if n >= MANY {
+            strip.prefetch(t / height, n / height);
+        }
+        match height {
+            6 => strip.tile::<6>(t),
+            4 => strip.tile::<4>(t),
+            _ => strip.tile::<2>(t),
+        }
+        t += height;
+    }
+    match n - t {
+        0 => {}
+        // The rest of a lower tile; known to the compiler, so that the others are not made.
+        _ if height == 2 => strip.tile::<1>(t),
+        1 => strip.tile::<1>(t),
+        2 => strip.tile::<2>(t),
+        3 => strip.tile::<3>(t),
+        4 => strip.tile::<4>(t),
+        _ => strip.tile::<5>(t),
+    }
+}
+
+/// `G` groups from `group` on; `next` are those of the next strip.
+struct PanelStrip<'a, L, P, const G: usize> {
+    groups: &'a Groups<'a>,
+    l: L,
+    panel: &'a P,
+    group: usize,
+    next: Range<usize>,
+}
+
+impl<L: Lanes, P: Panel, const G: usize> Strip for PanelStrip<'_, L, P, G> {
+    #[inline(always)]
+    fn prefetch(&self, part: usize, n_parts: usize) {
+        self.panel.prefetch(self.l, self.next.clone(), part, n_parts);
+    }
+
+    #[inline(always)]
+    fn tile<const T: usize>(&self, t0: usize) {
+        self.groups.tile::<L, P, T, G>(self.l, self.panel, t0, self.group);
     }
 }
 
@@ -267,15 +302,7 @@ impl Kernel for Groups<'_> {
                 self.panels(l, &Bf16PairsPanel { lines, x, cols: self.x.cols })
             }
             (Packed::Bf16(lines), _) => self.panels(l, &Bf16Panel { lines, x: x.exact, cols: x.cols }),
-            (Packed::Q8 { q, d }, Some(rows)) => {
-                let up = Q8Panel { q, d, x: rows, cols: x.cols };
-                match self.gate.map(|gate| &gate.packed) {
-                    Some(Packed::Q8 { q, d }) => {
-                        self.panels(l, &GatedPanel { gate: Q8Panel { q, d, x: rows, cols: x.cols }, up });
-                    }
-                    _ => self.panels(l, &up),
-                }
-            }
+            (Packed::Q8 { q, d }, Some(rows)) => self.panels(l, &Q8Panel { q, d, x: rows, cols: x.cols }),
             (Packed::Q8 { q, d }, None) => self.panels(l, &Q8ExactPanel { q, d, x: x.exact, cols: x.cols }),
         }
     }

@@ -51,7 +51,7 @@ pub(super) fn bf16(groups: &Groups<'_>, lines: &[Line<[u16; 2 * LANES]>], x: &[u
 pub(super) fn int8(groups: &Groups<'_>, q: &[Q8Bytes], d: &[[u16; LANES]], x: &QuantizedRows) {
     let blocks = groups.x.cols / BLOCK;
     for group in groups.groups.clone() {
-        for t in 0..groups.x.n() {
+        for t in 0..groups.x.n {
             for (lane, out) in groups.out(t, group).iter_mut().enumerate() {
                 *out = 0.0;
                 for block in 0..blocks {
@@ -72,7 +72,7 @@ pub(super) fn k_quants(groups: &Groups<'_>, w: &KBlocks, x: &QuantizedRows) {
     let blocks = groups.x.cols / SUPER_BLOCK;
     let mut file = [0; MAX_BLOCK];
     for group in groups.groups.clone() {
-        for t in 0..groups.x.n() {
+        for t in 0..groups.x.n {
             for (lane, out) in groups.out(t, group).iter_mut().enumerate() {
                 *out = 0.0;
                 for block in 0..blocks {

@@ -1,4 +1,5 @@
 mod bf16;
+mod gated;
 mod k_quants;
 
 use botpsy_tensor::{DType, TensorView, dequantize, quantize};

@@ -1,7 +1,9 @@
-use botpsy_kernels::{PackedMatrix, QuantizedRows, gated_matmul, matmul};
+use botpsy_kernels::math::silu_times;
+use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, Rows, gated_matmul_int8, matmul, matmul_many};
 
 use super::{Step, input_rows};
 use crate::forward::lend;
+use crate::load::Activations;
 use crate::{Operation, Work};
 
 /// `down(silu(gate x) * (up x))`.
@@ -17,17 +19,42 @@ pub(crate) struct MlpScratch {
     gate: Vec<f32>,
     up: Vec<f32>,
     quantized: QuantizedRows,
+    gated: QuantizedRows,
 }
 
 impl Mlp {
     /// `x` and `out` are `[n, hidden]`.
     pub(crate) fn forward(&self, step: Step<'_>, x: &[f32], s: &mut MlpScratch, out: &mut [f32]) {
         let n = x.len() / self.gate_proj.cols();
-        let up = lend(&mut s.up, n * self.up_proj.rows());
         let rows = input_rows(step, &self.gate_proj, x, &mut s.quantized);
-        gated_matmul(step.ctx, rows, &self.gate_proj, &self.up_proj, &mut s.gate, up);
-        step.lap(Operation::MlpUp, || Work::products(n, &[&self.gate_proj, &self.up_proj]));
-        matmul(step.ctx, &self.down_proj, input_rows(step, &self.down_proj, up, &mut s.quantized), out);
+        let lap = || step.lap(Operation::MlpUp, || Work::products(n, &[&self.gate_proj, &self.up_proj]));
+        let inner = match self.inner_int8(step, rows, &mut s.gated) {
+            Some(inner) => {
+                lap();
+                inner
+            }
+            None => {
+                let (gate, up) =
+                    (lend(&mut s.gate, n * self.gate_proj.rows()), lend(&mut s.up, n * self.up_proj.rows()));
+                let products = &mut [
+                    Product { weights: &self.gate_proj, out: &mut *gate },
+                    Product { weights: &self.up_proj, out: &mut *up },
+                ];
+                matmul_many(step.ctx, rows, products);
+                silu_times(step.ctx, gate, up, self.up_proj.rows());
+                lap();
+                input_rows(step, &self.down_proj, up, &mut s.quantized)
+            }
+        };
+        matmul(step.ctx, &self.down_proj, inner, out);
         step.lap(Operation::MlpDown, || Work::products(n, &[&self.down_proj]));
+    }
+
+    /// `silu(gate x) * (up x)` as the input rows of `down`, where it can be made at once.
+    fn inner_int8<'a>(&self, step: Step<'_>, rows: Rows<'_>, gated: &'a mut QuantizedRows) -> Option<Rows<'a>> {
+        if step.activations != Activations::Int8 || !self.down_proj.takes_int8() {
+            return None;
+        }
+        gated_matmul_int8(step.ctx, rows, &self.gate_proj, &self.up_proj, gated)
     }
 }
