@@ -118,7 +118,6 @@ struct Bench<'a> {
     cancel: &'a AtomicBool,
     greedy: Sampling,
     history: TokenHistory,
-    sampler: SamplerScratch,
     logits: Vec<f32>,
     read_tokens: usize,
 }
@@ -137,8 +136,7 @@ impl<'a> Bench<'a> {
         }
         let greedy = SamplingSettings::greedy().validate()?;
         let history = TokenHistory::new(greedy.settings().penalty_scope, &[]);
-        let (sampler, logits) = (SamplerScratch::default(), Vec::new());
-        Ok(Bench { engine, case, cancel, greedy, history, sampler, logits, read_tokens: 0 })
+        Ok(Bench { engine, case, cancel, greedy, history, logits: Vec::new(), read_tokens: 0 })
     }
 
     /// Warms up; the states of the sequences after the context that comes before.
@@ -226,14 +224,21 @@ impl<'a> Bench<'a> {
     fn decode(&mut self, states: &mut [State], steps: usize) -> Result<(), Halt> {
         let vocab = self.engine.vocab_size();
         let mut ids: Vec<TokenId> = (0..states.len()).map(|sequence| self.token(sequence, self.case.depth)).collect();
+        let mut choices: Vec<_> = ids.iter().map(|id| (Ok(*id), SamplerScratch::default())).collect();
         for _ in 0..steps {
             let rows = states.iter_mut().zip(ids.chunks(1));
             let mut segments: Vec<_> =
                 rows.map(|(state, tokens)| Segment { state, tokens, logits: Logits::Last }).collect();
             self.pass(&mut segments)?;
-            for (id, logits) in ids.iter_mut().zip(self.logits.chunks_exact(vocab)) {
+            self.engine.context().pool.for_each_chunk(&mut choices, 1, |sequence, choice| {
+                let logits = &self.logits[sequence * vocab..][..vocab];
                 let key = DrawKey { seed: 0, choice: 0, position: 0 };
-                *id = sample(logits, &self.greedy, &self.history, None, key, &mut self.sampler)?;
+                for (id, scratch) in choice {
+                    *id = sample(logits, &self.greedy, &self.history, None, key, scratch);
+                }
+            });
+            for (id, (choice, _)) in ids.iter_mut().zip(&mut choices) {
+                *id = std::mem::replace(choice, Ok(*id))?;
             }
         }
         Ok(())

@@ -96,9 +96,12 @@ fn process(
     mask: Option<&TokenMask>,
     values: &mut Vec<f32>,
 ) -> Result<(), Error> {
-    check_logits(logits)?;
     values.clear();
-    values.extend_from_slice(logits);
+    // Piece by piece, so that each is read from memory once.
+    for (i, piece) in logits.chunks(PIECE).enumerate() {
+        check_logits(piece, i * PIECE)?;
+        values.extend_from_slice(piece);
+    }
     if let Some(mask) = mask {
         if mask.len() != logits.len() {
             return Err(Error::MaskLength { expected: logits.len(), found: mask.len() });
@@ -153,12 +156,16 @@ fn weight(best: f32, temperature: f32) -> impl Fn(f32) -> f64 {
     move |value| ((f64::from(value) - best) / temperature).exp()
 }
 
-fn check_logits(logits: &[f32]) -> Result<(), Error> {
+/// Logits that the first cache holds with their copy.
+const PIECE: usize = 2048;
+
+/// `first` is the token of the first logit.
+fn check_logits(logits: &[f32], first: usize) -> Result<(), Error> {
     // NaN and positive infinity both fail the comparison; a fold without early exit runs at memory speed.
     if logits.iter().fold(true, |fine, logit| fine & (*logit <= f32::MAX)) {
         return Ok(());
     }
-    let bad = logits.iter().zip(0..).find(|(logit, _)| logit.is_nan() || **logit == f32::INFINITY);
+    let bad = logits.iter().zip(first as TokenId..).find(|(logit, _)| logit.is_nan() || **logit == f32::INFINITY);
     bad.map_or(Ok(()), |(logit, id)| Err(Error::BadLogit { id, value: *logit }))
 }
 
