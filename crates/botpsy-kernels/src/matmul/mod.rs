@@ -105,12 +105,12 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// Where the outputs of input row `t` for the rows of `group` go.
+    /// Where the outputs of input row `t` for the rows of `n` groups go.
     #[allow(clippy::mut_from_ref, reason = "each (row, group) is written by one thread, one slice at a time")]
     #[inline(always)]
-    fn out(&self, t: usize, group: usize) -> &mut [f32] {
+    fn out(&self, t: usize, group: usize, n: usize) -> &mut [f32] {
         let rows = self.w.rows();
-        let len = LANES.min(rows - group * LANES);
+        let len = (n * LANES).min(rows - group * LANES);
         // SAFETY: inside `[n, rows]`, checked in `matmul_many`; each group belongs to one thread.
         unsafe { self.out.slice(t * rows + group * LANES, len) }
     }
@@ -178,7 +178,7 @@ impl Groups<'_> {
             for lane in 0..LANES.min(self.w.rows() - group * LANES) {
                 self.w.row(group * LANES + lane, &mut row);
                 for (t, x) in self.x.exact.chunks_exact(self.x.cols).enumerate() {
-                    self.out(t, group)[lane] = dot.of(&row, x);
+                    self.out(t, group, 1)[lane] = dot.of(&row, x);
                 }
             }
         }
@@ -254,18 +254,24 @@ struct Tile<'a, P, const T: usize, const G: usize> {
 impl<P: Panel, const T: usize, const G: usize> Work for Tile<'_, P, T, G> {
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
+        for t in 0..T {
+            for line in self.groups.out(self.t0 + t, self.g0, G).as_chunks::<LANES>().0 {
+                l.prefetch(line);
+            }
+        }
         let sums = self.panel.tile::<L, T, G>(l, self.g0, self.t0);
-        for (t, sums) in sums.iter().enumerate() {
-            for (g, sum) in sums.iter().enumerate() {
-                let out = self.groups.out(self.t0 + t, self.g0 + g);
-                match out.first_chunk_mut() {
-                    Some(out) => l.store(*sum, out),
-                    None => {
-                        let mut lanes = [0.0; LANES];
-                        l.store(*sum, &mut lanes);
-                        out.copy_from_slice(&lanes[..out.len()]);
-                    }
+        for t in 0..T {
+            let (whole, rest) = self.groups.out(self.t0 + t, self.g0, G).as_chunks_mut();
+            if whole.len() == G {
+                for g in 0..G {
+                    l.store(sums[t][g], &mut whole[g]);
                 }
+                continue;
+            }
+            for (sum, out) in sums[t].iter().zip(whole.iter_mut().map(|out| out.as_mut_slice()).chain([rest])) {
+                let mut lanes = [0.0; LANES];
+                l.store(*sum, &mut lanes);
+                out.copy_from_slice(&lanes[..out.len()]);
             }
         }
     }

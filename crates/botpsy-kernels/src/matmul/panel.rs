@@ -41,8 +41,9 @@ pub(super) fn prefetch<L: Lanes, T>(l: L, lines: &[T], part: usize, n_parts: usi
 #[inline(always)]
 pub(super) fn rows<U, const T: usize>(x: &[U], cols: usize, t0: usize) -> [&[U]; T] {
     let mut rows = [&[] as &[U]; T];
-    for (t, row) in rows.iter_mut().enumerate() {
-        *row = &x[(t0 + t) * cols..][..cols];
+    let mut rest = &x[t0 * cols..];
+    for row in &mut rows {
+        (*row, rest) = rest.split_at(cols);
     }
     rows
 }

@@ -23,7 +23,7 @@ pub(super) fn exact(groups: &Groups<'_>) {
         for lane in 0..LANES.min(groups.w.rows() - group * LANES) {
             groups.w.row(group * LANES + lane, &mut row);
             for (t, x) in groups.x.exact.chunks_exact(groups.x.cols).enumerate() {
-                groups.out(t, group)[lane] = InOrder.of(&row, x);
+                groups.out(t, group, 1)[lane] = InOrder.of(&row, x);
             }
         }
     }
@@ -35,7 +35,7 @@ pub(super) fn bf16(groups: &Groups<'_>, lines: &[Line<[u16; 2 * LANES]>], x: &[u
     let pairs = groups.x.cols.div_ceil(2);
     for group in groups.groups.clone() {
         for (t, x) in x.chunks_exact(pairs).enumerate() {
-            for (lane, out) in groups.out(t, group).iter_mut().enumerate() {
+            for (lane, out) in groups.out(t, group, 1).iter_mut().enumerate() {
                 *out = 0.0;
                 for (line, x) in lines[group * pairs..].iter().zip(x) {
                     let w = [line.0[2 * lane], line.0[2 * lane + 1]].map(u32::from);
@@ -52,7 +52,7 @@ pub(super) fn int8(groups: &Groups<'_>, q: &[Q8Bytes], d: &[[u16; LANES]], x: &Q
     let blocks = groups.x.cols / BLOCK;
     for group in groups.groups.clone() {
         for t in 0..groups.x.n {
-            for (lane, out) in groups.out(t, group).iter_mut().enumerate() {
+            for (lane, out) in groups.out(t, group, 1).iter_mut().enumerate() {
                 *out = 0.0;
                 for block in 0..blocks {
                     let (w, x_block) = (group * blocks + block, t * blocks + block);
@@ -73,7 +73,7 @@ pub(super) fn k_quants(groups: &Groups<'_>, w: &KBlocks, x: &QuantizedRows) {
     let mut file = [0; MAX_BLOCK];
     for group in groups.groups.clone() {
         for t in 0..groups.x.n {
-            for (lane, out) in groups.out(t, group).iter_mut().enumerate() {
+            for (lane, out) in groups.out(t, group, 1).iter_mut().enumerate() {
                 *out = 0.0;
                 for block in 0..blocks {
                     let bytes = w.block(group * blocks + block, lane, &mut file);
