@@ -40,6 +40,34 @@ impl<'a> Rows<'a> {
         buffer.fill(ctx, values);
         Rows { quantized: Some(buffer), ..rows }
     }
+
+    /// Rows that `prepare(t, row, other)` makes and that are rounded right then, while they are in the cache; `other` is chunk
+    /// `t` of the second slice.
+    ///
+    /// # Panics
+    /// If `cols` is no multiple of 32, or the slices have different numbers of whole rows.
+    pub fn prepared<B: Send>(
+        ctx: &Context,
+        (values, cols): (&'a mut [f32], usize),
+        other: (&mut [B], usize),
+        buffer: &'a mut QuantizedRows,
+        prepare: impl Fn(usize, &mut [f32], &mut [B]) + Sync,
+    ) -> Rows<'a> {
+        assert!(cols.is_multiple_of(BLOCK), "rows of {cols} values in blocks of {BLOCK}");
+        let blocks = &buffer.blocks(values.len());
+        ctx.pool.for_each_chunk2((&mut *values, cols), other, |t, row, other| {
+            prepare(t, row, other);
+            // SAFETY: the blocks of row `t`, which one thread has.
+            let rounding = unsafe { blocks.range(t * (cols / BLOCK), cols / BLOCK) };
+            ctx.isa.run(Quantize { values: row, rounding });
+        });
+        Rows { quantized: Some(buffer), ..Rows::exact(values, cols) }
+    }
+
+    /// How many rows there are.
+    pub fn n(&self) -> usize {
+        self.n
+    }
 }
 
 /// What rows are rounded into, one way or the other.

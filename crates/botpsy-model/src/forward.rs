@@ -1,10 +1,10 @@
 //! The forward pass: tokens in, logits out, states moved on.
 
-use botpsy_kernels::norm::rms_norm;
-use botpsy_kernels::{Context, QuantizedRows, math, matmul};
+use botpsy_kernels::norm::{rms_norm, rms_norm_in_place};
+use botpsy_kernels::{Context, PackedMatrix, QuantizedRows, Rows, math, matmul};
 
 use crate::config::Config;
-use crate::layer::{AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Span, Step, input_rows};
+use crate::layer::{AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Span, Step, input_rows, prepared_rows};
 use crate::load::Model;
 use crate::state::{LayerState, State};
 use crate::{LayerKind, ModelError, Operation, Profile, Work};
@@ -114,28 +114,26 @@ impl Model {
         let step = Step { ctx, activations: self.activations, eps: config.rms_norm_eps, rope: (cos, sin), profile };
         step.lap(Operation::Residual, || Work::NONE);
 
+        let mut stream = Stream { x: &mut *x, normed: &mut *normed, rounded: &mut s.quantized };
         for (layer_idx, layer) in self.layers.iter().enumerate() {
-            rms_norm(ctx, x, &layer.input_layernorm, step.eps, normed);
-            step.lap(Operation::Norm, || Work::NONE);
+            let out = (layer_idx > 0).then_some(&*mixed);
+            let rows = stream.add_norm(step, out, &layer.input_layernorm, layer.mixer_in());
             let states = segments.iter_mut().map(|segment| &mut segment.state.layers[layer_idx]);
             match &layer.mixer {
                 Mixer::GatedDeltaNet(gdn) => {
                     let mut states: Vec<_> = states.filter_map(LayerState::delta).collect();
-                    gdn.forward(step, &spans, normed, &mut states, &mut s.delta, mixed);
+                    gdn.forward(step, &spans, rows, &mut states, &mut s.delta, mixed);
                 }
                 Mixer::Attention(attention) => {
                     let mut caches: Vec<_> = states.filter_map(LayerState::kv).collect();
-                    attention.forward(step, &spans, normed, &mut caches, &mut s.attention, mixed);
+                    attention.forward(step, &spans, rows, &mut caches, &mut s.attention, mixed);
                 }
             }
-            math::add(x, mixed);
-            step.lap(Operation::Residual, || Work::NONE);
-            rms_norm(ctx, x, &layer.post_attention_layernorm, step.eps, normed);
-            step.lap(Operation::Norm, || Work::NONE);
-            layer.mlp.forward(step, normed, &mut s.mlp, mixed);
-            math::add(x, mixed);
-            step.lap(Operation::Residual, || Work::NONE);
+            let rows = stream.add_norm(step, Some(mixed), &layer.post_attention_layernorm, &layer.mlp.gate_proj);
+            layer.mlp.forward(step, rows, &mut s.mlp, mixed);
         }
+        math::add(x, mixed);
+        step.lap(Operation::Residual, || Work::NONE);
 
         for (segment, span) in segments.iter_mut().zip(&spans) {
             segment.state.pos += span.rows.len();
@@ -166,6 +164,29 @@ impl Model {
                 }
             }
         }
+    }
+}
+
+/// What the layers add to, `[n, hidden]`, and buffers for its norm.
+struct Stream<'a> {
+    x: &'a mut [f32],
+    normed: &'a mut [f32],
+    rounded: &'a mut QuantizedRows,
+}
+
+impl Stream<'_> {
+    /// Adds `out` when there is one; the norm of the sum as input rows of `weights`.
+    fn add_norm(&mut self, step: Step<'_>, out: Option<&[f32]>, norm: &[f32], weights: &PackedMatrix) -> Rows<'_> {
+        let hidden = norm.len();
+        let rows = prepared_rows(step, weights, self.normed, (self.x, hidden), self.rounded, |t, normed, x| {
+            if let Some(out) = out {
+                math::add(x, &out[t * hidden..][..hidden]);
+            }
+            normed.copy_from_slice(x);
+            rms_norm_in_place(step.ctx, normed, norm, step.eps);
+        });
+        step.lap(Operation::Norm, || Work::NONE);
+        rows
     }
 }
 

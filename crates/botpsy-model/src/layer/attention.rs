@@ -1,8 +1,8 @@
 use botpsy_kernels::attention::attend;
 use botpsy_kernels::norm::rms_norm_in_place;
-use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, math, matmul, matmul_many};
+use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
 
-use super::{Span, Step, input_rows};
+use super::{Span, Step, prepared_rows};
 use crate::forward::lend;
 use crate::state::KvCache;
 use crate::{Operation, Work};
@@ -32,21 +32,20 @@ pub(crate) struct AttentionScratch {
 }
 
 impl Attention {
-    /// `x` and `out` are `[n, hidden]`; `caches` go with `spans`.
+    /// `rows` and `out` are `[n, hidden]`; `caches` go with `spans`.
     pub(crate) fn forward(
         &self,
         step: Step<'_>,
         spans: &[Span],
-        x: &[f32],
+        rows: Rows<'_>,
         caches: &mut [&mut KvCache],
         s: &mut AttentionScratch,
         out: &mut [f32],
     ) {
         let (ctx, d, width) = (step.ctx, self.head_dim, self.n_heads * self.head_dim);
-        let (n, kv_width) = (x.len() / self.q_proj.cols(), self.k_proj.rows());
+        let (n, kv_width) = (rows.n(), self.k_proj.rows());
         let q_gate = lend(&mut s.q_gate, n * 2 * width);
         let (k, v) = (lend(&mut s.k, n * kv_width), lend(&mut s.v, n * kv_width));
-        let rows = input_rows(step, &self.q_proj, x, &mut s.quantized);
         matmul_many(
             ctx,
             rows,
@@ -86,13 +85,15 @@ impl Attention {
                 Work { bytes: cache.size_bytes(), f32: 4 * width * pairs, ..Work::NONE }
             });
         }
-        ctx.pool.for_each_chunk(attended, width, |t, o| {
+        let gate = |t: usize, o: &mut [f32], _: &mut [()]| {
             for (o, q_gate) in o.chunks_exact_mut(d).zip(q_gate[2 * t * width..].chunks_exact(2 * d)) {
                 math::sigmoid_times(ctx, &q_gate[d..], o);
             }
-        });
+        };
+        let alone = (&mut vec![(); n][..], 1);
+        let rows = prepared_rows(step, &self.o_proj, attended, alone, &mut s.quantized, gate);
         step.lap(Operation::AttentionGate, || Work::NONE);
-        matmul(ctx, &self.o_proj, input_rows(step, &self.o_proj, attended, &mut s.quantized), out);
+        matmul(ctx, &self.o_proj, rows, out);
         step.lap(Operation::AttentionOut, || Work::products(n, &[&self.o_proj]));
     }
 }

@@ -1,9 +1,9 @@
 use botpsy_kernels::conv::conv_silu;
 use botpsy_kernels::delta::{Heads, Inputs, delta_rule};
 use botpsy_kernels::norm::{gated_norm, l2_norm};
-use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, math, matmul, matmul_many};
+use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
 
-use super::{Span, Step, input_rows};
+use super::{Span, Step, prepared_rows};
 use crate::forward::lend;
 use crate::state::DeltaState;
 use crate::{Operation, Work};
@@ -43,22 +43,21 @@ pub(crate) struct GatedDeltaNetScratch {
 }
 
 impl GatedDeltaNet {
-    /// `x` and `out` are `[n, hidden]`; `states` go with `spans`.
+    /// `rows` and `out` are `[n, hidden]`; `states` go with `spans`.
     pub(crate) fn forward(
         &self,
         step: Step<'_>,
         spans: &[Span],
-        x: &[f32],
+        rows: Rows<'_>,
         states: &mut [&mut DeltaState],
         s: &mut GatedDeltaNetScratch,
         out: &mut [f32],
     ) {
         let (ctx, heads) = (step.ctx, self.heads);
-        let n = x.len() / self.in_proj_qkv.cols();
+        let n = rows.n();
         let (channels, values) = (self.in_proj_qkv.rows(), self.in_proj_z.rows());
         let (qkv, z) = (lend(&mut s.qkv, n * channels), lend(&mut s.z, n * values));
         let (b, a) = (lend(&mut s.b, n * heads.n_v), lend(&mut s.a, n * heads.n_v));
-        let rows = input_rows(step, &self.in_proj_qkv, x, &mut s.quantized);
         matmul_many(
             ctx,
             rows,
@@ -108,14 +107,16 @@ impl GatedDeltaNet {
                 ..Work::NONE
             });
         }
-        ctx.pool.for_each_chunk(gated, values, |t, row| {
+        let norm = |t: usize, row: &mut [f32], _: &mut [()]| {
             let z = z[t * values..][..values].chunks_exact(heads.d_v);
             for (out, z) in row.chunks_exact_mut(heads.d_v).zip(z) {
                 gated_norm(ctx, out, &self.norm, z, step.eps);
             }
-        });
+        };
+        let alone = (&mut vec![(); n][..], 1);
+        let rows = prepared_rows(step, &self.out_proj, gated, alone, &mut s.quantized, norm);
         step.lap(Operation::LinearGate, || Work::NONE);
-        matmul(ctx, &self.out_proj, input_rows(step, &self.out_proj, gated, &mut s.quantized), out);
+        matmul(ctx, &self.out_proj, rows, out);
         step.lap(Operation::LinearOut, || Work::products(n, &[&self.out_proj]));
     }
 

@@ -18,17 +18,15 @@ pub(crate) struct Mlp {
 pub(crate) struct MlpScratch {
     gate: Vec<f32>,
     up: Vec<f32>,
-    quantized: QuantizedRows,
-    gated: QuantizedRows,
+    inner: QuantizedRows,
 }
 
 impl Mlp {
-    /// `x` and `out` are `[n, hidden]`.
-    pub(crate) fn forward(&self, step: Step<'_>, x: &[f32], s: &mut MlpScratch, out: &mut [f32]) {
-        let n = x.len() / self.gate_proj.cols();
-        let rows = input_rows(step, &self.gate_proj, x, &mut s.quantized);
+    /// `rows` and `out` are `[n, hidden]`.
+    pub(crate) fn forward(&self, step: Step<'_>, rows: Rows<'_>, s: &mut MlpScratch, out: &mut [f32]) {
+        let n = rows.n();
         let lap = || step.lap(Operation::MlpUp, || Work::products(n, &[&self.gate_proj, &self.up_proj]));
-        let inner = match self.inner_int8(step, rows, &mut s.gated) {
+        let inner = match self.inner_int8(step, rows, &mut s.inner) {
             Some(inner) => {
                 lap();
                 inner
@@ -43,7 +41,7 @@ impl Mlp {
                 matmul_many(step.ctx, rows, products);
                 silu_times(step.ctx, gate, up, self.up_proj.rows());
                 lap();
-                input_rows(step, &self.down_proj, up, &mut s.quantized)
+                input_rows(step, &self.down_proj, up, &mut s.inner)
             }
         };
         matmul(step.ctx, &self.down_proj, inner, out);

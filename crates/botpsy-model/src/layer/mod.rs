@@ -56,6 +56,34 @@ pub(crate) struct Span {
     pub(crate) pos: usize,
 }
 
+impl Layer {
+    /// A matrix that the mixer multiplies its input with; the others take it in the same form.
+    pub(crate) fn mixer_in(&self) -> &PackedMatrix {
+        match &self.mixer {
+            Mixer::GatedDeltaNet(gdn) => &gdn.in_proj_qkv,
+            Mixer::Attention(attention) => &attention.q_proj,
+        }
+    }
+}
+
+/// [`input_rows`] of rows that `prepare(t, row, other)` makes first; `other` is chunk `t` of the second slice.
+pub(crate) fn prepared_rows<'a, B: Send>(
+    step: Step<'_>,
+    weights: &PackedMatrix,
+    values: &'a mut [f32],
+    other: (&mut [B], usize),
+    buffer: &'a mut QuantizedRows,
+    prepare: impl Fn(usize, &mut [f32], &mut [B]) + Sync,
+) -> Rows<'a> {
+    let cols = weights.cols();
+    // As many as an int8 block has.
+    if step.activations == Activations::Int8 && weights.takes_int8() && cols.is_multiple_of(32) {
+        return Rows::prepared(step.ctx, (values, cols), other, buffer, prepare);
+    }
+    step.ctx.pool.for_each_chunk2((&mut *values, cols), other, prepare);
+    input_rows(step, weights, values, buffer)
+}
+
 /// `values` as input rows of `weights`: exact, or rounded to what such weights are multiplied with when the mode says so.
 pub(crate) fn input_rows<'a>(
     step: Step<'_>,
