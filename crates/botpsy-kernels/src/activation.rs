@@ -75,7 +75,7 @@ impl<'a> Rows<'a> {
 /// To int8: blocks of 32 values with one `f32` scale each, `x = d * q`, `d = max|x| / 127`.
 ///
 /// The scale stays `f32` (a file's Q8_0 rounds it to f16): it never leaves memory.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct QuantizedRows {
     pub(crate) q: Vec<i8>,
     pub(crate) d: Vec<f32>,

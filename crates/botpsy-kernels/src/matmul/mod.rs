@@ -69,7 +69,8 @@ pub fn matmul_many(ctx: &Context, x: Rows<'_>, products: &mut [Product<'_>]) {
 }
 
 /// Shares `n_groups` groups of sixteen rows of `cols` columns among the threads, for `n` input rows. A thread that is done
-/// takes more, in pieces that become smaller, so that one that was held up keeps no other waiting.
+/// takes more, in pieces that become smaller, so that one that was held up keeps no other waiting. With few rows most of the
+/// work is given away at once, as each piece's first lines are waited for.
 fn share(ctx: &Context, n_groups: usize, n: usize, cols: usize, compute: impl Fn(Range<usize>) + Sync) {
     // Below this it takes longer to hand work over than to do it.
     if n_groups * LANES * cols * n < SMALL {
@@ -79,9 +80,13 @@ fn share(ctx: &Context, n_groups: usize, n: usize, cols: usize, compute: impl Fn
     // In steps of whole tiles; large ones where each piece's first strip comes without having been asked for.
     let step = if n < MANY { 2 } else { 8 };
     let steps = n_groups.div_ceil(step);
-    let next = AtomicUsize::new(0);
+    let own = if n < MANY { steps / n_threads * 7 / 8 } else { 0 };
+    let next = AtomicUsize::new(own * n_threads);
     let take = |done: usize| (done < steps).then(|| done + (steps - done).div_ceil(2 * n_threads));
-    ctx.pool.run(|_| {
+    ctx.pool.run(|part| {
+        if own > 0 {
+            compute(step * own * part..step * own * (part + 1));
+        }
         while let Ok(start) = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             let end = take(start).expect("the update took it");
             compute(step * start..n_groups.min(step * end));
@@ -260,15 +265,15 @@ impl<P: Panel, const T: usize, const G: usize> Work for Tile<'_, P, T, G> {
             }
         }
         let sums = self.panel.tile::<L, T, G>(l, self.g0, self.t0);
-        for t in 0..T {
+        for (t, sums) in sums.iter().enumerate() {
             let (whole, rest) = self.groups.out(self.t0 + t, self.g0, G).as_chunks_mut();
             if whole.len() == G {
-                for g in 0..G {
-                    l.store(sums[t][g], &mut whole[g]);
+                for (sum, out) in sums.iter().zip(whole) {
+                    l.store(*sum, out);
                 }
                 continue;
             }
-            for (sum, out) in sums[t].iter().zip(whole.iter_mut().map(|out| out.as_mut_slice()).chain([rest])) {
+            for (sum, out) in sums.iter().zip(whole.iter_mut().map(|out| out.as_mut_slice()).chain([rest])) {
                 let mut lanes = [0.0; LANES];
                 l.store(*sum, &mut lanes);
                 out.copy_from_slice(&lanes[..out.len()]);
