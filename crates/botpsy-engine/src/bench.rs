@@ -25,7 +25,8 @@ pub struct BenchCase {
     pub tokens: usize,
     /// Tokens that each sequence holds before; reading them is not timed.
     pub depth: usize,
-    /// Sequences. They decode together, one row each in one pass; their prompts are read one after the other.
+    /// Sequences. They decode together, one row each in one pass, and their tokens are chosen on all threads; their prompts
+    /// are read one after the other.
     pub batch: usize,
 }
 
@@ -118,6 +119,7 @@ struct Bench<'a> {
     cancel: &'a AtomicBool,
     greedy: Sampling,
     history: TokenHistory,
+    samplers: Vec<SamplerScratch>,
     logits: Vec<f32>,
     read_tokens: usize,
 }
@@ -136,7 +138,8 @@ impl<'a> Bench<'a> {
         }
         let greedy = SamplingSettings::greedy().validate()?;
         let history = TokenHistory::new(greedy.settings().penalty_scope, &[]);
-        Ok(Bench { engine, case, cancel, greedy, history, logits: Vec::new(), read_tokens: 0 })
+        let samplers = std::iter::repeat_with(SamplerScratch::default).take(case.batch).collect();
+        Ok(Bench { engine, case, cancel, greedy, history, samplers, logits: Vec::new(), read_tokens: 0 })
     }
 
     /// Warms up; the states of the sequences after the context that comes before.
@@ -224,20 +227,19 @@ impl<'a> Bench<'a> {
     fn decode(&mut self, states: &mut [State], steps: usize) -> Result<(), Halt> {
         let vocab = self.engine.vocab_size();
         let mut ids: Vec<TokenId> = (0..states.len()).map(|sequence| self.token(sequence, self.case.depth)).collect();
-        let mut choices: Vec<_> = ids.iter().map(|id| (Ok(*id), SamplerScratch::default())).collect();
+        let mut choices: Vec<_> = ids.iter().map(|id| Ok(*id)).collect();
         for _ in 0..steps {
             let rows = states.iter_mut().zip(ids.chunks(1));
             let mut segments: Vec<_> =
                 rows.map(|(state, tokens)| Segment { state, tokens, logits: Logits::Last }).collect();
             self.pass(&mut segments)?;
-            self.engine.context().pool.for_each_chunk(&mut choices, 1, |sequence, choice| {
+            let samplers = (&mut self.samplers[..], 1);
+            self.engine.context().pool.for_each_chunk2((&mut choices[..], 1), samplers, |sequence, choice, sampler| {
                 let logits = &self.logits[sequence * vocab..][..vocab];
                 let key = DrawKey { seed: 0, choice: 0, position: 0 };
-                for (id, scratch) in choice {
-                    *id = sample(logits, &self.greedy, &self.history, None, key, scratch);
-                }
+                choice[0] = sample(logits, &self.greedy, &self.history, None, key, &mut sampler[0]);
             });
-            for (id, (choice, _)) in ids.iter_mut().zip(&mut choices) {
+            for (id, choice) in ids.iter_mut().zip(&mut choices) {
                 *id = std::mem::replace(choice, Ok(*id))?;
             }
         }

@@ -2,6 +2,8 @@
 
 mod bf16;
 
+use std::marker::PhantomData;
+
 use crate::Context;
 use crate::isa::Kernel;
 use crate::lanes::{Lanes, round_to_i8};
@@ -10,7 +12,7 @@ use crate::pool::Disjoint;
 /// Values that share one scale, as in Q8_0.
 pub(crate) const BLOCK: usize = 32;
 
-/// Input rows of a product: exact, and where the caller made them, rounded.
+/// Input rows of a product: exact, rounded, or both.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     pub(crate) n: usize,
@@ -41,11 +43,11 @@ impl<'a> Rows<'a> {
         Rows { quantized: Some(buffer), ..rows }
     }
 
-    /// Rows that `prepare(t, row, other)` makes and that are rounded right then, while they are in the cache; `other` is chunk
-    /// `t` of the second slice.
+    /// Rows that `prepare(t, row, chunk)` makes and that are rounded right then, while they are in the cache. `values` is
+    /// `[n, cols]`; `other` is a slice of `n` chunks and their length.
     ///
     /// # Panics
-    /// If `cols` is no multiple of 32, or the slices have different numbers of whole rows.
+    /// If `cols` is no multiple of 32, a length is 0, or the slices have different numbers of whole chunks.
     pub fn prepared<B: Send>(
         ctx: &Context,
         (values, cols): (&'a mut [f32], usize),
@@ -55,8 +57,8 @@ impl<'a> Rows<'a> {
     ) -> Rows<'a> {
         assert!(cols.is_multiple_of(BLOCK), "rows of {cols} values in blocks of {BLOCK}");
         let blocks = &buffer.blocks(values.len());
-        ctx.pool.for_each_chunk2((&mut *values, cols), other, |t, row, other| {
-            prepare(t, row, other);
+        ctx.pool.for_each_chunk2((&mut *values, cols), other, |t, row, chunk| {
+            prepare(t, row, chunk);
             // SAFETY: the blocks of row `t`, which one thread has.
             let rounding = unsafe { blocks.range(t * (cols / BLOCK), cols / BLOCK) };
             ctx.isa.run(Quantize { values: row, rounding });
@@ -75,7 +77,7 @@ impl<'a> Rows<'a> {
 /// To int8: blocks of 32 values with one `f32` scale each, `x = d * q`, `d = max|x| / 127`.
 ///
 /// The scale stays `f32` (a file's Q8_0 rounds it to f16): it never leaves memory.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QuantizedRows {
     pub(crate) q: Vec<i8>,
     pub(crate) d: Vec<f32>,
@@ -91,7 +93,7 @@ pub struct QuantizedRows {
 
 impl QuantizedRows {
     /// Makes room for `len` values and gives the parts that several threads fill.
-    pub(crate) fn blocks(&mut self, len: usize) -> Blocks {
+    pub(crate) fn blocks(&mut self, len: usize) -> Blocks<'_> {
         let blocks = len / BLOCK;
         self.q.resize(len, 0);
         self.d.resize(blocks, 0.0);
@@ -104,6 +106,7 @@ impl QuantizedRows {
             offset: Disjoint(self.offset.as_mut_ptr()),
             half_offset: Disjoint(self.half_offset.as_mut_ptr()),
             minus_sum: Disjoint(self.minus_sum.as_mut_ptr()),
+            rows: PhantomData,
         }
     }
 
@@ -125,15 +128,16 @@ impl QuantizedRows {
 }
 
 /// The blocks of [`QuantizedRows`] while threads fill them.
-pub(crate) struct Blocks {
+pub(crate) struct Blocks<'a> {
     q: Disjoint<i8>,
     d: Disjoint<f32>,
     offset: Disjoint<i32>,
     half_offset: Disjoint<[i32; 2]>,
     minus_sum: Disjoint<f32>,
+    rows: PhantomData<&'a mut QuantizedRows>,
 }
 
-impl Blocks {
+impl Blocks<'_> {
     /// # Safety
     /// `start..start + len` is inside what the rows have room for, and used by nobody else meanwhile.
     #[inline(always)]
@@ -235,16 +239,30 @@ mod tests {
                 let d = rows.d[i / BLOCK];
                 assert!((f32::from(rows.q[i]) * d - x).abs() <= 0.501 * d, "value {i} on {}", isa.name());
             }
-            let first = first.get_or_insert_with(|| QuantizedRows {
-                q: rows.q.clone(),
-                d: rows.d.clone(),
-                offset: rows.offset.clone(),
-                half_offset: rows.half_offset.clone(),
-                minus_sum: rows.minus_sum.clone(),
-                ..QuantizedRows::default()
-            });
-            assert_eq!((&first.q, &first.d, &first.offset), (&rows.q, &rows.d, &rows.offset), "{}", isa.name());
-            assert_eq!((&first.half_offset, &first.minus_sum), (&rows.half_offset, &rows.minus_sum), "{}", isa.name());
+            assert_eq!(*first.get_or_insert_with(|| rows.clone()), rows, "{}", isa.name());
+        }
+    }
+
+    #[test]
+    fn prepared_rows_are_the_rounded_ones() {
+        let cols = 64;
+        for (n, n_threads) in [(0, 1), (1, 1), (5, 3), (70, 2)] {
+            let mut other: Vec<f32> = (0..2 * n).map(|i| i as f32).collect();
+            for isa in Isa::available() {
+                let ctx = Context { isa, pool: ThreadPool::new(n_threads) };
+                let make = |t: usize, row: &mut [f32], chunk: &mut [f32]| {
+                    row.iter_mut().zip(0..).for_each(|(x, c)| *x = ((t * 31 + c) as f32).sin());
+                    chunk[0] += 1.0;
+                };
+                let (mut values, mut made, mut rounded) =
+                    (vec![0.0; n * cols], QuantizedRows::default(), QuantizedRows::default());
+                let before = other.clone();
+                let rows = Rows::prepared(&ctx, (&mut values, cols), (&mut other, 2), &mut made, make);
+                assert_eq!((rows.n(), rows.exact.len()), (n, n * cols));
+                assert!(other.iter().zip(&before).enumerate().all(|(i, (x, b))| x - b == ((i + 1) % 2) as f32));
+                Rows::quantized(&values, cols, &ctx, &mut rounded);
+                assert_eq!(made, rounded, "{n} rows on {}", isa.name());
+            }
         }
     }
 

@@ -1,10 +1,10 @@
 //! The forward pass: tokens in, logits out, states moved on.
 
 use botpsy_kernels::norm::{rms_norm, rms_norm_in_place};
-use botpsy_kernels::{Context, PackedMatrix, QuantizedRows, Rows, math, matmul};
+use botpsy_kernels::{Context, FloatBuffer, PackedMatrix, QuantizedRows, Rows, math, matmul};
 
 use crate::config::Config;
-use crate::layer::{AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Span, Step, input_rows, prepared_rows};
+use crate::layer::{AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Span, Step, input_rows, prepared_rows2};
 use crate::load::Model;
 use crate::state::{LayerState, State};
 use crate::{LayerKind, ModelError, Operation, Profile, Work};
@@ -34,11 +34,11 @@ pub struct Segment<'a> {
 /// Buffers of the forward pass, made once and lent down.
 #[derive(Default)]
 pub struct Scratch {
-    x: Vec<f32>,
-    normed: Vec<f32>,
-    mixed: Vec<f32>,
-    cos: Vec<f32>,
-    sin: Vec<f32>,
+    x: FloatBuffer,
+    normed: FloatBuffer,
+    mixed: FloatBuffer,
+    cos: FloatBuffer,
+    sin: FloatBuffer,
     delta: GatedDeltaNetScratch,
     attention: AttentionScratch,
     mlp: MlpScratch,
@@ -55,8 +55,8 @@ impl std::fmt::Debug for Scratch {
 impl Scratch {
     /// Buffers for up to `max_rows` tokens in one pass; more make them grow.
     pub fn new(model: &Model, max_rows: usize) -> Scratch {
-        let row = vec![0.0; max_rows * model.config().hidden_size];
-        Scratch { normed: row.clone(), mixed: row.clone(), x: row, ..Scratch::default() }
+        let row = || FloatBuffer::zeros(max_rows * model.config().hidden_size);
+        Scratch { x: row(), normed: row(), mixed: row(), ..Scratch::default() }
     }
 
     /// From here on, passes with these buffers record where their time goes.
@@ -68,14 +68,6 @@ impl Scratch {
     pub fn take_profile(&mut self) -> Option<Profile> {
         self.profile.take()
     }
-}
-
-/// The first `len` values of a buffer that only grows.
-pub(crate) fn lend(buffer: &mut Vec<f32>, len: usize) -> &mut [f32] {
-    if buffer.len() < len {
-        buffer.resize(len, 0.0);
-    }
-    &mut buffer[..len]
 }
 
 impl Model {
@@ -103,13 +95,12 @@ impl Model {
         let hidden = config.hidden_size;
         let profile = s.profile.as_ref();
         profile.inspect(|profile| profile.start());
-        let (x, normed, mixed) =
-            (lend(&mut s.x, n * hidden), lend(&mut s.normed, n * hidden), lend(&mut s.mixed, n * hidden));
+        let (x, normed, mixed) = (s.x.lend(n * hidden), s.normed.lend(n * hidden), s.mixed.lend(n * hidden));
         for (token, x) in segments.iter().flat_map(|segment| segment.tokens).zip(x.chunks_exact_mut(hidden)) {
             self.embed_tokens.row(*token as usize, x);
         }
         let half = config.rotary_dim / 2;
-        let (cos, sin) = (lend(&mut s.cos, n * half), lend(&mut s.sin, n * half));
+        let (cos, sin) = (s.cos.lend(n * half), s.sin.lend(n * half));
         self.rotations(&spans, cos, sin);
         let step = Step { ctx, activations: self.activations, eps: config.rms_norm_eps, rope: (cos, sin), profile };
         step.lap(Operation::Residual, || Work::NONE);
@@ -167,7 +158,7 @@ impl Model {
     }
 }
 
-/// What the layers add to, `[n, hidden]`, and buffers for its norm.
+/// The residual stream, `[n, hidden]`, and buffers for its norm.
 struct Stream<'a> {
     x: &'a mut [f32],
     normed: &'a mut [f32],
@@ -178,15 +169,14 @@ impl Stream<'_> {
     /// Adds `out` when there is one; the norm of the sum as input rows of `weights`.
     fn add_norm(&mut self, step: Step<'_>, out: Option<&[f32]>, norm: &[f32], weights: &PackedMatrix) -> Rows<'_> {
         let hidden = norm.len();
-        let rows = prepared_rows(step, weights, self.normed, (self.x, hidden), self.rounded, |t, normed, x| {
+        let x = (&mut *self.x, hidden);
+        prepared_rows2(step, Operation::Norm, weights, self.normed, x, self.rounded, |t, normed, x| {
             if let Some(out) = out {
                 math::add(x, &out[t * hidden..][..hidden]);
             }
             normed.copy_from_slice(x);
             rms_norm_in_place(step.ctx, normed, norm, step.eps);
-        });
-        step.lap(Operation::Norm, || Work::NONE);
-        rows
+        })
     }
 }
 

@@ -11,11 +11,11 @@ use botpsy_kernels::PackedMatrix;
 /// A kind of step of the forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Rows of the embedding, rotations, sums of the residual stream.
+    /// Rows of the embedding, rotations, the last sum of the residual stream.
     Residual,
-    /// The norms before mixers, MLPs and the output matrix.
+    /// The sums of the residual stream and the norms before mixers, MLPs and the output matrix, rounded as they are made.
     Norm,
-    /// Rounding the input rows of products.
+    /// Rounding the input rows of products where that is a step of its own.
     Round,
     /// Linear attention: queries, keys, values, gates.
     LinearIn,
@@ -23,7 +23,7 @@ pub enum Operation {
     Conv,
     /// Linear attention: the delta rule.
     DeltaRule,
-    /// Linear attention: gates and the norm of the heads.
+    /// Linear attention: gates and the norm of the heads, rounded as it is made.
     LinearGate,
     /// Linear attention: the output product.
     LinearOut,
@@ -33,11 +33,11 @@ pub enum Operation {
     Rope,
     /// Full attention: scores and values.
     Attend,
-    /// Full attention: the gate.
+    /// Full attention: the gate, rounded as it is made.
     AttentionGate,
     /// Full attention: the output product.
     AttentionOut,
-    /// The MLP: gate and up, with the activation.
+    /// The MLP: gate and up, with the activation, rounded as they are made.
     MlpUp,
     /// The MLP: down.
     MlpDown,

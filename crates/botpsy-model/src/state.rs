@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use botpsy_kernels::FloatBuffer;
 use botpsy_kernels::attention::{KvPage, KvShape, KvType, PAGE};
 use botpsy_kernels::delta::Heads;
 
@@ -13,14 +14,14 @@ use crate::{HeadOrder, Model};
 ///
 /// A clone is a snapshot, or a fork: full pages are shared, the constant-size rest is copied. A state only grows; to drop
 /// tokens, go back to an earlier clone.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct State {
     pub(crate) pos: usize,
     pub(crate) layers: Vec<LayerState>,
     kv_type: KvType,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum LayerState {
     Delta(DeltaState),
     Kv(KvCache),
@@ -36,12 +37,12 @@ impl LayerState {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct DeltaState {
     /// As [`Heads`] lays it out.
-    pub(crate) recurrent: Vec<f32>,
+    pub(crate) recurrent: FloatBuffer,
     /// `[conv_width - 1, channels]`, oldest first, before the activation.
-    pub(crate) conv: Vec<f32>,
+    pub(crate) conv: FloatBuffer,
     heads: Heads,
 }
 
@@ -68,16 +69,39 @@ impl KvCache {
     }
 }
 
+impl Clone for State {
+    fn clone(&self) -> State {
+        let deltas = self.layers.iter().filter_map(|layer| match layer {
+            LayerState::Delta(delta) => Some([&*delta.recurrent, &*delta.conv]),
+            LayerState::Kv(_) => None,
+        });
+        let from: Vec<&[f32]> = deltas.flatten().collect();
+        let mut copies = FloatBuffer::zeros_together(from.iter().map(|from| from.len()));
+        copies.iter_mut().zip(from).for_each(|(copy, from)| copy.copy_from_slice(from));
+        let mut copies = copies.into_iter();
+        let mut copy = || copies.next().expect("two for each linear layer");
+        let layer = |layer: &LayerState| match layer {
+            LayerState::Delta(delta) => {
+                LayerState::Delta(DeltaState { recurrent: copy(), conv: copy(), heads: delta.heads })
+            }
+            LayerState::Kv(kv) => LayerState::Kv(kv.clone()),
+        };
+        State { pos: self.pos, layers: self.layers.iter().map(layer).collect(), kv_type: self.kv_type }
+    }
+}
+
 impl State {
     /// The state before the first token.
     pub fn new(model: &Model, kv_type: KvType) -> State {
         let config = model.config();
+        let lens = [config.linear.state_len(), (config.conv_width - 1) * config.conv_channels()];
+        let n_linear = config.n_layers_of(LayerKind::Linear);
+        let mut buffers = FloatBuffer::zeros_together(lens.repeat(n_linear)).into_iter();
+        let mut zeros = || buffers.next().expect("two for each linear layer");
         let layer = |kind: &LayerKind| match kind {
-            LayerKind::Linear => LayerState::Delta(DeltaState {
-                recurrent: vec![0.0; config.linear.state_len()],
-                conv: vec![0.0; (config.conv_width - 1) * config.conv_channels()],
-                heads: config.linear,
-            }),
+            LayerKind::Linear => {
+                LayerState::Delta(DeltaState { recurrent: zeros(), conv: zeros(), heads: config.linear })
+            }
             LayerKind::Full => LayerState::Kv(KvCache { pages: Vec::new(), shape: config.kv_shape(), kv_type }),
         };
         State { pos: 0, layers: config.layer_kinds.iter().map(layer).collect(), kv_type }

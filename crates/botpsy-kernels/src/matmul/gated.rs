@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::panel::{Panel, Q8Panel};
-use super::{MANY, Strip, share, walk};
+use super::{MANY, Strip, height, share, walk};
 use crate::Context;
 use crate::activation::{BLOCK, Blocks, QuantizedRows, Rows};
 use crate::isa::{Isa, Kernel};
@@ -12,7 +12,7 @@ use crate::pack::{Packed, PackedMatrix};
 
 /// `silu(gate x[t]) * (up x[t])` for each input row, rounded to int8 into `buffer`: the input rows of the next product,
 /// which must take such rows. `None` where the two products cannot be computed together: unless both matrices are Q8_0 of
-/// whole blocks of rows, and the input rows int8 too.
+/// whole blocks of rows, and the input rows int8 too; and on the plain path.
 ///
 /// # Panics
 /// If the lengths disagree.
@@ -51,7 +51,7 @@ struct Pairs<'a> {
     up: &'a Q8Panel<'a>,
     n: usize,
     pairs: Range<usize>,
-    out: &'a Blocks,
+    out: &'a Blocks<'a>,
     /// Of each row of the result.
     blocks: usize,
 }
@@ -66,7 +66,7 @@ impl Kernel for Pairs<'_> {
     #[inline(always)]
     fn vector<L: Lanes>(self, l: L) {
         for pair in self.pairs.clone() {
-            walk(&PairStrip { pairs: &self, l, pair }, self.n, if L::WIDE { 6 } else { 2 });
+            walk(&PairStrip { pairs: &self, l, pair }, self.n, height::<L, Q8Panel<'_>>());
         }
     }
 }

@@ -77,7 +77,7 @@ fn share(ctx: &Context, n_groups: usize, n: usize, cols: usize, compute: impl Fn
         return compute(0..n_groups);
     }
     let n_threads = ctx.pool.n_threads();
-    // In steps of whole tiles; large ones where each piece's first strip comes without having been asked for.
+    // Small steps end together; in large ones fewer strips come without having been asked for.
     let step = if n < MANY { 2 } else { 8 };
     let steps = n_groups.div_ceil(step);
     let own = if n < MANY { steps / n_threads * 7 / 8 } else { 0 };
@@ -94,8 +94,8 @@ fn share(ctx: &Context, n_groups: usize, n: usize, cols: usize, compute: impl Fn
     });
 }
 
-/// From this many input rows on arithmetic takes longer than the memory needs to bring the next strip; with fewer the memory
-/// itself is what is waited for, and tiles ask for what comes right behind what they read.
+/// From this many input rows on arithmetic takes longer than the memory needs to bring the next strip, which is asked for
+/// meanwhile. With fewer the memory itself is what is waited for.
 const MANY: usize = 48;
 
 /// Multiply-adds that one thread does in the time that waking another takes, about ten microseconds.
@@ -136,10 +136,6 @@ impl Groups<'_> {
                 self.tile::<L, P, 1, 8>(l, panel, 0, group);
                 group += 8;
             }
-            while P::ONE_BY_ONE && group < self.groups.end {
-                self.tile::<L, P, 1, 1>(l, panel, 0, group);
-                group += 1;
-            }
         }
         while L::WIDE && !P::INT8 && group + 4 <= self.groups.end {
             self.strip::<L, P, 4>(l, panel, group);
@@ -158,13 +154,8 @@ impl Groups<'_> {
     /// All input rows against `G` groups.
     #[inline(always)]
     fn strip<L: Lanes, P: Panel, const G: usize>(&self, l: L, panel: &P, group: usize) {
-        let height = match (L::WIDE, P::INT8) {
-            (true, _) => P::HEIGHT,
-            (false, false) => 4,
-            (false, true) => 2,
-        };
         let next = group + G..(group + 2 * G).min(self.groups.end);
-        walk(&PanelStrip::<L, P, G> { groups: self, l, panel, group, next }, self.x.n, height);
+        walk(&PanelStrip::<L, P, G> { groups: self, l, panel, group, next }, self.x.n, height::<L, P>());
     }
 
     #[inline(always)]
@@ -198,6 +189,16 @@ trait Strip {
 
     /// Input rows `t0..t0 + T`.
     fn tile<const T: usize>(&self, t0: usize);
+}
+
+/// Input rows of a tile.
+#[inline(always)]
+fn height<L: Lanes, P: Panel>() -> usize {
+    match (L::WIDE, P::INT8) {
+        (true, _) => P::HEIGHT,
+        (false, false) => 4,
+        (false, true) => 2,
+    }
 }
 
 /// Covers `n` input rows with tiles of `height`, 2, 4 or 6, and one for the rest.

@@ -17,7 +17,7 @@ pub(super) trait Panel {
     /// Whether few input rows are fastest with one group at a time: weights are then read in the order of the memory.
     const ONE_BY_ONE: bool = false;
 
-    /// Whether tiles are functions of their own: where decoding needs registers that loops around it would take.
+    /// Whether tiles are functions of their own: where they need registers that loops around them would take.
     const APART: bool = false;
 
     /// The sums of input rows `t0..t0 + T` with groups `g0..g0 + G`. Columns are added in order, whatever `T` and `G`.
@@ -179,8 +179,10 @@ impl Panel for Q8Panel<'_> {
         let (few, ahead) = (G == 1 && (L::WIDE || T == 1), if T == 1 { 4 } else { 16 });
         let mut acc = [[l.splat(0.0); G]; T];
         for block in 0..blocks {
-            if few && let Some(next) = self.q.get(g0 * blocks + block + ahead) {
-                prefetch(l, next, 0, 1);
+            let next = g0 * blocks + block + ahead;
+            if few && let (Some(q), Some(d)) = (self.q.get(next), self.d.get(next)) {
+                prefetch(l, q, 0, 1);
+                l.prefetch(d);
             }
             let mut sum = [[l.isplat(0); G]; T];
             for t in 0..T {

@@ -1,10 +1,11 @@
-//! Memory for packed weights: straight from the system, in huge pages where it has them.
+//! Memory for weights, states and scratch: straight from the system, in huge pages where it has them.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapRaw};
 
 use super::Line;
 use crate::lanes::LANES;
@@ -23,6 +24,8 @@ unsafe impl AnyBytes for Line<[u16; 2 * LANES]> {}
 unsafe impl AnyBytes for Line<[u8; 4 * LANES]> {}
 // SAFETY: as before.
 unsafe impl AnyBytes for [u16; LANES] {}
+// SAFETY: as before.
+unsafe impl AnyBytes for f32 {}
 // SAFETY: an array of such values.
 unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
 
@@ -39,7 +42,8 @@ pub(crate) struct Buffer<T: AnyBytes> {
 /// What a huge page covers; a matrix by itself would lie in small pages at both ends.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Buffers share regions of this size, or have one of their own where they need more. What no buffer uses takes no memory.
+/// Buffers share regions of this size, or have one of their own where they need more. Huge pages that no buffer touches take no
+/// memory.
 const REGION: usize = 16 * HUGE_PAGE;
 
 /// Alignment of buffers, that of a page.
@@ -47,14 +51,23 @@ const ALIGNMENT: usize = 4096;
 
 /// A mapping whose bytes from `start` on are given to one buffer each. It lasts as long as any of them.
 struct Region {
-    map: MmapMut,
+    map: MmapRaw,
     /// The first border of a huge page.
     start: usize,
 }
 
 impl Region {
+    /// Room for `bytes` zeros; from a huge page on in such pages.
     fn new(bytes: usize) -> Region {
-        let map = MmapMut::map_anon(bytes.max(REGION) + HUGE_PAGE).expect("memory for packed weights");
+        let bytes = bytes.max(1).checked_next_multiple_of(ALIGNMENT);
+        let is_huge = bytes.is_some_and(|bytes| bytes >= HUGE_PAGE);
+        let bytes = bytes.and_then(|bytes| bytes.checked_add(if is_huge { HUGE_PAGE } else { 0 }));
+        let map = MmapMut::map_anon(bytes.expect("a size in memory")).expect("memory for numbers");
+        // No reference to the whole mapping is ever made: buffers write to their parts of it.
+        let map = MmapRaw::from(map);
+        if !is_huge {
+            return Region { map, start: 0 };
+        }
         #[cfg(target_os = "linux")]
         // A hint: without huge pages everything works, a little slower.
         let _ = map.advise(memmap2::Advice::HugePage);
@@ -67,7 +80,7 @@ impl Region {
     }
 }
 
-/// The region that has room left, and how much of it is given away.
+/// The shared region that has room left, and how much of it is given away.
 static OPEN: Mutex<(Weak<Region>, usize)> = Mutex::new((Weak::new(), 0));
 
 impl<T: AnyBytes> Buffer<T> {
@@ -77,20 +90,26 @@ impl<T: AnyBytes> Buffer<T> {
     /// If the system has no room for them, as for any other allocation.
     pub(crate) fn zeros(len: usize) -> Buffer<T> {
         let bytes = len.checked_mul(size_of::<T>()).expect("a size in memory");
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = open.1;
-        let (region, start) = match open.0.upgrade() {
-            Some(region) if bytes <= region.len().saturating_sub(used) => (region, used),
-            _ => (Arc::new(Region::new(bytes)), 0),
-        };
-        *open = (Arc::downgrade(&region), (start + bytes).next_multiple_of(ALIGNMENT));
+        let (region, start) = if bytes > REGION { (Arc::new(Region::new(bytes)), 0) } else { share(bytes) };
         Buffer { region, start, len, values: PhantomData }
     }
 
-    fn first(&self) -> *const T {
-        // SAFETY: `start` is inside the region.
-        unsafe { self.region.map.as_ptr().add(self.region.start + self.start).cast() }
+    fn first(&self) -> *mut T {
+        // SAFETY: `start` is inside the region, or at its end.
+        unsafe { self.region.map.as_mut_ptr().add(self.region.start + self.start).cast() }
     }
+}
+
+/// The next `bytes`, at most a region, of a shared region.
+fn share(bytes: usize) -> (Arc<Region>, usize) {
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let used = open.1;
+    let (region, start) = match open.0.upgrade() {
+        Some(region) if bytes <= region.len() - used => (region, used),
+        _ => (Arc::new(Region::new(REGION)), 0),
+    };
+    *open = (Arc::downgrade(&region), (start + bytes).next_multiple_of(ALIGNMENT));
+    (region, start)
 }
 
 impl<T: AnyBytes> Deref for Buffer<T> {
@@ -105,7 +124,68 @@ impl<T: AnyBytes> Deref for Buffer<T> {
 impl<T: AnyBytes> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as in `deref`; the mapping may be written, and `self` is borrowed for that.
-        unsafe { std::slice::from_raw_parts_mut(self.first().cast_mut(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.first(), self.len) }
+    }
+}
+
+/// Numbers in memory of their own: aligned for every instruction set, and in huge pages where they are many. Begins as zeros.
+#[derive(Default)]
+pub struct FloatBuffer(Option<Buffer<f32>>);
+
+impl FloatBuffer {
+    /// `len` zeros.
+    ///
+    /// # Panics
+    /// If the system has no room for them.
+    pub fn zeros(len: usize) -> FloatBuffer {
+        FloatBuffer::zeros_together([len]).pop().expect("one for the one length")
+    }
+
+    /// Buffers of these lengths that lie side by side and are given back to the system together.
+    ///
+    /// # Panics
+    /// If the system has no room for them.
+    pub fn zeros_together(lens: impl IntoIterator<Item = usize>) -> Vec<FloatBuffer> {
+        let mut end = 0_usize;
+        let place = |len: usize| {
+            let start = end;
+            let bytes = len.checked_mul(size_of::<f32>()).and_then(|bytes| bytes.checked_next_multiple_of(ALIGNMENT));
+            end = bytes.and_then(|bytes| start.checked_add(bytes)).expect("a size in memory");
+            (start, len)
+        };
+        let places: Vec<_> = lens.into_iter().map(place).collect();
+        let region = Arc::new(Region::new(end));
+        let buffer =
+            |(start, len)| FloatBuffer(Some(Buffer { region: Arc::clone(&region), start, len, values: PhantomData }));
+        places.into_iter().map(buffer).collect()
+    }
+
+    /// The first `len` numbers, whatever they are; the buffer grows where it has fewer, and only then forgets them.
+    pub fn lend(&mut self, len: usize) -> &mut [f32] {
+        if self.len() < len {
+            *self = FloatBuffer::zeros(len);
+        }
+        &mut self[..len]
+    }
+}
+
+impl Deref for FloatBuffer {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl DerefMut for FloatBuffer {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        self.0.as_deref_mut().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for FloatBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FloatBuffer({} values)", self.len())
     }
 }
 
@@ -130,5 +210,23 @@ mod tests {
         for buffer in buffers {
             assert!(buffer.iter().enumerate().all(|(i, x)| x[3] == (i + buffer.len()) as u16));
         }
+    }
+
+    #[test]
+    fn numbers_side_by_side_do_not_meet() {
+        for lens in [vec![], vec![0], vec![3, 0, 2000, 1], vec![1 << 19, 5, 1 << 20]] {
+            let mut buffers = FloatBuffer::zeros_together(lens.iter().copied());
+            for (i, buffer) in buffers.iter_mut().enumerate() {
+                assert!(buffer.as_ptr().addr().is_multiple_of(64) && buffer.iter().all(|x| *x == 0.0));
+                buffer.fill(i as f32 + 1.0);
+            }
+            assert_eq!(buffers.iter().map(|buffer| buffer.len()).collect::<Vec<_>>(), lens);
+            assert!(buffers.iter().enumerate().all(|(i, buffer)| buffer.iter().all(|x| *x == i as f32 + 1.0)));
+        }
+        let mut buffer = FloatBuffer::default();
+        assert!(buffer.lend(0).is_empty());
+        buffer.lend(10)[9] = 1.0;
+        assert_eq!(buffer.lend(10)[9], 1.0);
+        assert_eq!(buffer.lend(4).len(), 4);
     }
 }

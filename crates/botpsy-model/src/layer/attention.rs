@@ -1,9 +1,8 @@
 use botpsy_kernels::attention::attend;
 use botpsy_kernels::norm::rms_norm_in_place;
-use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
+use botpsy_kernels::{FloatBuffer, PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
 
 use super::{Span, Step, prepared_rows};
-use crate::forward::lend;
 use crate::state::KvCache;
 use crate::{Operation, Work};
 
@@ -23,11 +22,11 @@ pub(crate) struct Attention {
 /// Buffers of an attention layer for some rows.
 #[derive(Default)]
 pub(crate) struct AttentionScratch {
-    q_gate: Vec<f32>,
-    q: Vec<f32>,
-    k: Vec<f32>,
-    v: Vec<f32>,
-    out: Vec<f32>,
+    q_gate: FloatBuffer,
+    q: FloatBuffer,
+    k: FloatBuffer,
+    v: FloatBuffer,
+    out: FloatBuffer,
     quantized: QuantizedRows,
 }
 
@@ -44,8 +43,8 @@ impl Attention {
     ) {
         let (ctx, d, width) = (step.ctx, self.head_dim, self.n_heads * self.head_dim);
         let (n, kv_width) = (rows.n(), self.k_proj.rows());
-        let q_gate = lend(&mut s.q_gate, n * 2 * width);
-        let (k, v) = (lend(&mut s.k, n * kv_width), lend(&mut s.v, n * kv_width));
+        let q_gate = s.q_gate.lend(n * 2 * width);
+        let (k, v) = (s.k.lend(n * kv_width), s.v.lend(n * kv_width));
         matmul_many(
             ctx,
             rows,
@@ -61,7 +60,7 @@ impl Attention {
             rms_norm_in_place(ctx, x, norm, step.eps);
             math::rope(x, &step.rope.0[t * half..][..half], &step.rope.1[t * half..][..half]);
         };
-        let q = lend(&mut s.q, n * width);
+        let q = s.q.lend(n * width);
         ctx.pool.for_each_chunk2((q, width), (k, kv_width), |t, q, k| {
             for (q, q_gate) in q.chunks_exact_mut(d).zip(q_gate[2 * t * width..].chunks_exact(2 * d)) {
                 q.copy_from_slice(&q_gate[..d]);
@@ -69,7 +68,7 @@ impl Attention {
             }
             k.chunks_exact_mut(d).for_each(|k| turn(t, k, &self.k_norm));
         });
-        let attended = lend(&mut s.out, n * width);
+        let attended = s.out.lend(n * width);
         for (span, cache) in spans.iter().zip(caches) {
             for (i, t) in span.rows.clone().enumerate() {
                 cache.write(span.pos + i, &k[t * kv_width..][..kv_width], &v[t * kv_width..][..kv_width]);
@@ -85,14 +84,12 @@ impl Attention {
                 Work { bytes: cache.size_bytes(), f32: 4 * width * pairs, ..Work::NONE }
             });
         }
-        let gate = |t: usize, o: &mut [f32], _: &mut [()]| {
+        let gate = |t: usize, o: &mut [f32]| {
             for (o, q_gate) in o.chunks_exact_mut(d).zip(q_gate[2 * t * width..].chunks_exact(2 * d)) {
                 math::sigmoid_times(ctx, &q_gate[d..], o);
             }
         };
-        let alone = (&mut vec![(); n][..], 1);
-        let rows = prepared_rows(step, &self.o_proj, attended, alone, &mut s.quantized, gate);
-        step.lap(Operation::AttentionGate, || Work::NONE);
+        let rows = prepared_rows(step, Operation::AttentionGate, &self.o_proj, attended, &mut s.quantized, gate);
         matmul(ctx, &self.o_proj, rows, out);
         step.lap(Operation::AttentionOut, || Work::products(n, &[&self.o_proj]));
     }

@@ -1,10 +1,9 @@
 use botpsy_kernels::conv::conv_silu;
 use botpsy_kernels::delta::{Heads, Inputs, delta_rule};
 use botpsy_kernels::norm::{gated_norm, l2_norm};
-use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
+use botpsy_kernels::{FloatBuffer, PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
 
 use super::{Span, Step, prepared_rows};
-use crate::forward::lend;
 use crate::state::DeltaState;
 use crate::{Operation, Work};
 
@@ -33,12 +32,12 @@ pub(crate) struct GatedDeltaNet {
 /// Buffers of a linear-attention layer for some rows.
 #[derive(Default)]
 pub(crate) struct GatedDeltaNetScratch {
-    qkv: Vec<f32>,
-    z: Vec<f32>,
-    b: Vec<f32>,
-    a: Vec<f32>,
-    mixed: Vec<f32>,
-    gated: Vec<f32>,
+    qkv: FloatBuffer,
+    z: FloatBuffer,
+    b: FloatBuffer,
+    a: FloatBuffer,
+    mixed: FloatBuffer,
+    gated: FloatBuffer,
     quantized: QuantizedRows,
 }
 
@@ -56,8 +55,8 @@ impl GatedDeltaNet {
         let (ctx, heads) = (step.ctx, self.heads);
         let n = rows.n();
         let (channels, values) = (self.in_proj_qkv.rows(), self.in_proj_z.rows());
-        let (qkv, z) = (lend(&mut s.qkv, n * channels), lend(&mut s.z, n * values));
-        let (b, a) = (lend(&mut s.b, n * heads.n_v), lend(&mut s.a, n * heads.n_v));
+        let (qkv, z) = (s.qkv.lend(n * channels), s.z.lend(n * values));
+        let (b, a) = (s.b.lend(n * heads.n_v), s.a.lend(n * heads.n_v));
         matmul_many(
             ctx,
             rows,
@@ -75,8 +74,8 @@ impl GatedDeltaNet {
         let (beta, decay) = (&*b, &*a);
 
         let keys = heads.n_k * heads.d_k;
-        let mixed = lend(&mut s.mixed, n * channels);
-        let gated = lend(&mut s.gated, n * values);
+        let mixed = s.mixed.lend(n * channels);
+        let gated = s.gated.lend(n * values);
         for (span, state) in spans.iter().zip(states) {
             let (first, last) = (span.rows.start, span.rows.end);
             let mixed = &mut mixed[first * channels..last * channels];
@@ -107,15 +106,13 @@ impl GatedDeltaNet {
                 ..Work::NONE
             });
         }
-        let norm = |t: usize, row: &mut [f32], _: &mut [()]| {
+        let norm = |t: usize, row: &mut [f32]| {
             let z = z[t * values..][..values].chunks_exact(heads.d_v);
             for (out, z) in row.chunks_exact_mut(heads.d_v).zip(z) {
                 gated_norm(ctx, out, &self.norm, z, step.eps);
             }
         };
-        let alone = (&mut vec![(); n][..], 1);
-        let rows = prepared_rows(step, &self.out_proj, gated, alone, &mut s.quantized, norm);
-        step.lap(Operation::LinearGate, || Work::NONE);
+        let rows = prepared_rows(step, Operation::LinearGate, &self.out_proj, gated, &mut s.quantized, norm);
         matmul(ctx, &self.out_proj, rows, out);
         step.lap(Operation::LinearOut, || Work::products(n, &[&self.out_proj]));
     }

@@ -1,8 +1,7 @@
 use botpsy_kernels::math::silu_times;
-use botpsy_kernels::{PackedMatrix, Product, QuantizedRows, Rows, gated_matmul_int8, matmul, matmul_many};
+use botpsy_kernels::{FloatBuffer, PackedMatrix, Product, QuantizedRows, Rows, gated_matmul_int8, matmul, matmul_many};
 
 use super::{Step, input_rows};
-use crate::forward::lend;
 use crate::load::Activations;
 use crate::{Operation, Work};
 
@@ -16,8 +15,8 @@ pub(crate) struct Mlp {
 /// Buffers of an MLP for some rows.
 #[derive(Default)]
 pub(crate) struct MlpScratch {
-    gate: Vec<f32>,
-    up: Vec<f32>,
+    gate: FloatBuffer,
+    up: FloatBuffer,
     inner: QuantizedRows,
 }
 
@@ -32,8 +31,7 @@ impl Mlp {
                 inner
             }
             None => {
-                let (gate, up) =
-                    (lend(&mut s.gate, n * self.gate_proj.rows()), lend(&mut s.up, n * self.up_proj.rows()));
+                let (gate, up) = (s.gate.lend(n * self.gate_proj.rows()), s.up.lend(n * self.up_proj.rows()));
                 let products = &mut [
                     Product { weights: &self.gate_proj, out: &mut *gate },
                     Product { weights: &self.up_proj, out: &mut *up },

@@ -57,7 +57,7 @@ pub(crate) struct Span {
 }
 
 impl Layer {
-    /// A matrix that the mixer multiplies its input with; the others take it in the same form.
+    /// A matrix that the mixer multiplies its input with; the others take its form of rows or the exact ones.
     pub(crate) fn mixer_in(&self) -> &PackedMatrix {
         match &self.mixer {
             Mixer::GatedDeltaNet(gdn) => &gdn.in_proj_qkv,
@@ -66,9 +66,23 @@ impl Layer {
     }
 }
 
-/// [`input_rows`] of rows that `prepare(t, row, other)` makes first; `other` is chunk `t` of the second slice.
-pub(crate) fn prepared_rows<'a, B: Send>(
+/// [`input_rows`] of rows that `prepare(t, row)` makes first, a step of the pass by itself.
+pub(crate) fn prepared_rows<'a>(
     step: Step<'_>,
+    operation: Operation,
+    weights: &PackedMatrix,
+    values: &'a mut [f32],
+    buffer: &'a mut QuantizedRows,
+    prepare: impl Fn(usize, &mut [f32]) + Sync,
+) -> Rows<'a> {
+    let mut alone = vec![(); values.len() / weights.cols()];
+    prepared_rows2(step, operation, weights, values, (&mut alone, 1), buffer, |t, row, _| prepare(t, row))
+}
+
+/// As [`prepared_rows`] with `prepare(t, row, chunk)`, `other` being a slice of as many chunks and their length.
+pub(crate) fn prepared_rows2<'a, B: Send>(
+    step: Step<'_>,
+    operation: Operation,
     weights: &PackedMatrix,
     values: &'a mut [f32],
     other: (&mut [B], usize),
@@ -76,11 +90,13 @@ pub(crate) fn prepared_rows<'a, B: Send>(
     prepare: impl Fn(usize, &mut [f32], &mut [B]) + Sync,
 ) -> Rows<'a> {
     let cols = weights.cols();
-    // As many as an int8 block has.
-    if step.activations == Activations::Int8 && weights.takes_int8() && cols.is_multiple_of(32) {
-        return Rows::prepared(step.ctx, (values, cols), other, buffer, prepare);
+    if step.activations == Activations::Int8 && weights.takes_int8() {
+        let rows = Rows::prepared(step.ctx, (values, cols), other, buffer, prepare);
+        step.lap(operation, || Work::NONE);
+        return rows;
     }
     step.ctx.pool.for_each_chunk2((&mut *values, cols), other, prepare);
+    step.lap(operation, || Work::NONE);
     input_rows(step, weights, values, buffer)
 }
 
