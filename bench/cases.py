@@ -6,8 +6,11 @@ setting (or, for shares and memory, the number itself).
 
 import json
 import re
+import sys
 from dataclasses import dataclass
 
+PROGRAMS = ("llama-bench", "llama-batched-bench", "llama-completion")
+START_CONTEXT = "4096"
 PROMPT = "Set an alarm for seven in the morning, and tell me what the weather will be like when I leave the house."
 
 
@@ -21,7 +24,6 @@ class Case:
     depth: int = 0
     batch: int = 1
     bar: float = 0.0
-    aim: float = 0.0
 
     @property
     def unit(self):
@@ -34,13 +36,13 @@ class Case:
 
 
 CASES = [
-    Case("q8_0 pp512", "q8_0", "speed", pp=512, bar=3.4, aim=4.4),
-    Case("q8_0 pp4096", "q8_0", "speed", pp=4096, bar=3.1, aim=4.4),
-    Case("q8_0 tg64 @ d0", "q8_0", "speed", tg=64, bar=1.36, aim=1.48),
-    Case("q8_0 tg48 @ d4096", "q8_0", "speed", tg=48, depth=4096, bar=1.42, aim=1.5),
-    Case("q8_0 tg32 @ d16384", "q8_0", "speed", tg=32, depth=16384, bar=1.38, aim=1.6),
-    Case("q8_0 tg64 x 4 @ d16", "q8_0", "batch", tg=64, depth=16, batch=4, bar=3, aim=5),
-    Case("q8_0 decode / stream", "q8_0", "roofline", tg=64, bar=92, aim=98),
+    Case("q8_0 pp512", "q8_0", "speed", pp=512, bar=3.4),
+    Case("q8_0 pp4096", "q8_0", "speed", pp=4096, bar=3.1),
+    Case("q8_0 tg64 @ d0", "q8_0", "speed", tg=64, bar=1.36),
+    Case("q8_0 tg48 @ d4096", "q8_0", "speed", tg=48, depth=4096, bar=1.42),
+    Case("q8_0 tg32 @ d16384", "q8_0", "speed", tg=32, depth=16384, bar=1.38),
+    Case("q8_0 tg64 x 4 @ d16", "q8_0", "batch", tg=64, depth=16, batch=4, bar=3),
+    Case("q8_0 decode / stream", "q8_0", "roofline", tg=64, bar=92),
     Case("q8_0 start", "q8_0", "start", bar=1),
     Case("q8_0 memory @ d4096", "q8_0", "memory", depth=4096, bar=300),
     Case("q8_0 memory @ d16384", "q8_0", "memory", depth=16384, bar=450),
@@ -64,14 +66,14 @@ def command(case, engine, a, model):
         return [a.llama_bin + "/llama-batched-bench", "-m", model, "-t", threads, "-tb", threads, "-fa", on,
                 "-c", str(case.batch * (case.depth + case.tg) + 256), "-npp", str(case.depth), "-ntg", str(case.tg),
                 "-npl", str(case.batch), "--output-format", "jsonl"], ""
-    return [a.llama_bin + "/llama-completion", "-m", model, "-t", threads, "-c", "4096", "-fa", on, "-no-cnv", "--temp", "0",
-            "--no-display-prompt", "-n", "1", "-p", PROMPT], ""
+    return [a.llama_bin + "/llama-completion", "-m", model, "-t", threads, "-c", START_CONTEXT, "-fa", on, "-no-cnv",
+            "--no-warmup", "--temp", "0", "--no-display-prompt", "-n", "1", "-p", PROMPT], ""
 
 
 def ours(case, a, model):
     common = ["-m", model, "-t", str(a.threads), "--json"]
     if case.kind == "start":
-        return [a.ours, "generate", "--text", "--greedy", "-n", "1", *common], PROMPT
+        return [a.ours, "generate", "--text", "--greedy", "-n", "1", "--ctx", START_CONTEXT, *common], PROMPT
     if case.kind == "memory":
         # Any ids of the vocabulary will do; the model's answer is of no interest.
         ids = json.dumps([i * 7919 % 200_000 for i in range(case.depth)])
@@ -85,9 +87,11 @@ def ours(case, a, model):
 def values(case, engine, run, model_bytes):
     """The numbers of one finished run, and what is worth keeping beside them. `run` is (stdout, seconds, peak bytes)."""
     out, seconds, peak = run
-    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     if case.kind == "start":
         return [seconds], {"peak_mb": peak / 1e6}
+    lines = [line for line in map(parsed, out.splitlines()) if line]
+    if not lines:
+        return [], {}
     if case.kind == "memory":
         return [(peak - model_bytes) / 1e6], {"peak_mb": peak / 1e6, "prefill_tps": lines[-1]["prefill_tps"]}
     if case.kind == "roofline":
@@ -101,6 +105,27 @@ def values(case, engine, run, model_bytes):
     if case.kind == "batch":
         return [line["speed_tg"] for line in lines if line["pl"] == case.batch], {}
     return [x for line in lines for x in line["samples_ts"]], {}
+
+
+def parsed(line):
+    """A line of JSON, an object; `None` for any other text."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def read_result(path):
+    """A result that compare.py saved."""
+    try:
+        with open(path) as file:
+            result = json.load(file)
+        for key in ("date", "threads", "cpus", "machine", "files", "engines", "cases"):
+            result[key]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f"{path}: no result of compare.py: {error!r}\nhelp: give another name, or remove it and measure again")
+    return result
 
 
 def pick(pattern):

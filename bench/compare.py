@@ -9,14 +9,13 @@ where it was stopped. `report.py` prints the table.
 """
 
 import argparse
-import contextlib
 import datetime
-import fcntl
 import hashlib
 import json
 import os
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -35,16 +34,27 @@ def main():
         p.add_argument("--" + key, default="", metavar="FILE", help=f"the model in {key.upper()}")
     p.add_argument("--out", required=True, metavar="FILE.json", help="the result; goes on with it when it exists")
     p.add_argument("--cases", default="", metavar="REGEX", help="only cases whose name matches; --list shows the names")
-    p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--rounds", type=positive, default=5, help="how often each engine is measured (default: 5)")
+    p.add_argument("--threads", type=positive, default=2, help="threads of both engines (default: 2)")
     p.add_argument("--cpus", default="", metavar="LIST", help="pin every process to these processors, as taskset -c takes them")
     p.add_argument("--drop-slower", type=float, default=15, metavar="PERCENT",
-                   help="after the first round, leave out the setting of llama.cpp that was slower by this much (0: never)")
-    p.add_argument("--lock", default="", metavar="FILE", help="hold an exclusive lock on this file during each measurement")
+                   help="after the first round, leave out the setting of llama.cpp that was slower by this much"
+                        " (default: 15; 0: never)")
     p.add_argument("--list", action="store_true", help="print the cases and their commands")
     a = p.parse_args()
     models = {key: getattr(a, key) for key in ("q8_0", "bf16", "q4_k_m") if getattr(a, key)}
-    chosen = [case for case in cases.pick(a.cases) if case.file in models]
+    for path in models.values():
+        if not os.path.isfile(path):
+            p.error(f"{path}: no such file")
+    for program in [a.ours] + [os.path.join(a.llama_bin, name) for name in cases.PROGRAMS if a.llama_bin]:
+        if not os.access(program, os.X_OK):
+            p.error(f"{program}: not there, or not to be run")
+    if a.drop_slower < 0:
+        p.error("--drop-slower must be at least 0")
+    try:
+        chosen = [case for case in cases.pick(a.cases) if case.file in models]
+    except re.error as error:
+        p.error(f"--cases {a.cases}: {error}")
     if not chosen:
         p.error("no case is left: give a model file, and check --cases")
     if a.list:
@@ -59,6 +69,13 @@ def main():
                        if sample(result, c, e, s) is None and not dropped(a, result, c, e, s))
             report(result, case, engine, f"[{i + 1}/{len(plan)}]", left)
     return 0
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
 
 
 def turn(a, case, r):
@@ -88,10 +105,12 @@ def begin(a, models):
     if a.llama_bin:
         about["engines"]["llama.cpp"] = {"version": text([a.llama_bin + "/llama-bench", "--version"])}
     if not os.path.exists(a.out):
+        os.makedirs(os.path.dirname(a.out) or ".", exist_ok=True)
         today = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-        return {"date": today, **about, "cases": {}, "out": a.out}
-    with open(a.out) as file:
-        result = json.load(file)
+        result = {"date": today, **about, "cases": {}, "out": a.out}
+        save(result)
+        return result
+    result = cases.read_result(a.out)
     result["out"] = a.out
     # The program counts, not the commit that happens to be checked out when a run goes on.
     about["engines"]["ours"]["commit"] = result["engines"]["ours"]["commit"]
@@ -123,20 +142,24 @@ def digest(path):
 
 def text(words):
     run = subprocess.run(words, capture_output=True, text=True)
-    return (run.stdout.strip() or run.stderr.strip()).splitlines()[0]
+    said = (run.stdout.strip() or run.stderr.strip()).splitlines()
+    if run.returncode or not said:
+        sys.exit(f"{' '.join(words)}: ended with {run.returncode}" + (f": {said[-1]}" if said else ""))
+    return said[0]
 
 
 def measure(a, result, model, r, case, engine):
     words, stdin = cases.command(case, engine, a, model)
     if a.cpus:
         words = ["taskset", "-c", a.cpus, *words]
-    with held(a.lock):
-        if case.kind == "start":
-            # The page cache is warm for both.
-            finished(words, stdin)
-        run = finished(words, stdin)
+    if case.kind == "start":
+        # The page cache is warm for both.
+        finished(words, stdin)
+    run = finished(words, stdin)
     numbers, extra = cases.values(case, engine, run, os.path.getsize(model))
-    row = result["cases"].setdefault(case.name, {"unit": case.unit, "bar": case.bar, "aim": case.aim, "engines": {}})
+    if not numbers:
+        sys.exit(f"{' '.join(words)}\nprinted no number: {run[0][-800:]}")
+    row = result["cases"].setdefault(case.name, {"unit": case.unit, "bar": case.bar, "engines": {}})
     kept = {"round": r, "values": numbers, "seconds": round(run[1], 2), **({"extra": extra} if extra else {})}
     row["engines"].setdefault(engine, []).append(kept)
     save(result)
@@ -149,7 +172,12 @@ def finished(words, stdin):
         given.seek(0)
         started = time.perf_counter()
         child = subprocess.Popen(words, stdin=given, stdout=out, stderr=err)
-        _, status, usage = os.wait4(child.pid, 0)
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
         seconds = time.perf_counter() - started
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
@@ -158,16 +186,6 @@ def finished(words, stdin):
             sys.exit(f"{' '.join(words)}\nended with {child.returncode}: {err.read()[-800:]}")
         # llama-batched-bench may print its lines on either stream.
         return out.read() + "\n" + err.read(), seconds, usage.ru_maxrss * 1024
-
-
-@contextlib.contextmanager
-def held(path):
-    if not path:
-        yield
-        return
-    with open(path, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def samples(result, case, engine):
@@ -217,4 +235,8 @@ def save(result):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("stopped: the same command goes on")

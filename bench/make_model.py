@@ -6,9 +6,10 @@
 Sizes, types and vocabulary size are those of Qwen3.5-0.8B, so that speed and memory are too. The same file each time.
 """
 
+import argparse
+import os
 import random
 import struct
-import sys
 
 LAYERS, HIDDEN, FFN, VOCAB, CONTEXT = 24, 1024, 3584, 248_320, 262_144
 FULL_EVERY, HEADS, KV_HEADS, HEAD_DIM = 4, 8, 2, 256
@@ -134,8 +135,9 @@ def padding(length):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__.strip())
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("out", metavar="OUT.gguf")
+    out = p.parse_args().out
     pairs, all_tensors, offset = metadata(), tensors(), 0
     head = b"GGUF" + struct.pack("<IQQ", 3, len(all_tensors), len(pairs))
     for key, kind, value in pairs:
@@ -145,11 +147,12 @@ def main():
         head += struct.pack("<IQ", TYPE_Q8_0 if fill == "matrix" else TYPE_F32, offset)
         offset += size(shape, fill) + len(padding(size(shape, fill)))
     dice = random.Random(1)
-    with open(sys.argv[1], "wb") as file:
+    with open(out + ".part", "wb") as file:
         file.write(head + padding(len(head)))
         for _, shape, fill in all_tensors:
             data = content(dice, shape, fill)
             file.write(data + padding(len(data)))
+    os.replace(out + ".part", out)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of a result of compare.py, in Markdown. Exits with 1 when a promise is not kept.
+"""Prints the table of a result of compare.py, in Markdown. Exits with 1 when a promise is not kept or was not measured.
 
   report.py bench/results/NAME.json [--into docs/performance.md]
 
@@ -7,10 +7,11 @@ With --into the table also replaces the one between the two marks of that file.
 """
 
 import argparse
-import json
+import os
 import statistics
 import sys
 
+import cases
 
 BEGIN, END = "<!-- result -->\n", "<!-- end of result -->"
 
@@ -20,18 +21,23 @@ def main():
     p.add_argument("result", metavar="RESULT.json")
     p.add_argument("--into", default="", metavar="FILE.md")
     a = p.parse_args()
-    with open(a.result) as file:
-        result = json.load(file)
-    table, kept = report(result)
+    table, kept = report(cases.read_result(a.result))
     print(table)
     if a.into:
-        with open(a.into) as file:
-            text = file.read()
-        before, rest = text.split(BEGIN)
-        after = rest.split(END)[1]
-        with open(a.into, "w") as file:
-            file.write(f"{before}{BEGIN}{table}\nFrom `{a.result}`.\n{END}{after}")
+        insert(a.into, f"{table}\nFrom `{a.result}`.\n")
     return 0 if kept else 1
+
+
+def insert(path, table):
+    """Puts the table between the marks of a file."""
+    with open(path) as file:
+        text = file.read()
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        sys.exit(f"{path}: expected the lines {BEGIN.strip()} and {END}, once each")
+    before, after = text[: text.index(BEGIN)], text[text.index(END):]
+    with open(path + ".part", "w") as file:
+        file.write(before + BEGIN + table + after)
+    os.replace(path + ".part", path)
 
 
 def report(result):
@@ -43,10 +49,10 @@ def report(result):
              + (f"; llama.cpp {peer['version']}" if peer else "") + f"; {files}. Medians (smallest .. largest).", "",
              "| case | unit | botpsy | llama.cpp -fa 0 | llama.cpp -fa 1 | result | promised | holds |",
              "|---|---|---|---|---|---|---|---|"]
-    kept = True
+    kept = bool(result["cases"])
     for name, row in result["cases"].items():
         measured, promised, holds = verdict(row)
-        kept &= holds is not False
+        kept &= holds is True
         cells = [spread(row, engine) for engine in ("ours", "llama.cpp -fa 0", "llama.cpp -fa 1")]
         mark = {True: "yes", False: "**no**", None: ""}[holds]
         lines.append(f"| {name} | {row['unit']} | {' | '.join(cells)} | {measured} | {promised} | {mark} |")

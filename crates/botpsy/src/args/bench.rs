@@ -10,24 +10,30 @@ use super::{Act, Kv};
 const BENCH_HELP: &str = "\
 Prefill: reads a prompt of --pp tokens. Decode: makes --tg tokens one by one, the output matrix and the choice of the best token
 included. Both start from --depth tokens of context, which are read untimed before. With neither --pp nor --tg: --pp 512 --tg 64.
-With --batch each sequence has its own prompt and context, all of them decode in one pass, and speeds are of all together.
+With --batch each sequence has its own prompt and context; prompts are read one after the other, new tokens made in one pass, and
+speeds are of all together.
 
-With --roofline: streams of memory (Q8_0 weights multiplied with one row, and plain reads), reads of the caches, and int8 and f32
-operations in registers, on the threads together. With -m also decode (--tg 64 unless stated) against the best stream of the
-same run, measured before and after each repetition: a step must move all weights and, of each sequence, its recurrent state
-twice and its keys and values once. Takes 2.3 GB of memory beside the model.
+With --roofline: streams of memory (Q8_0 weights multiplied with one row, and plain reads), reads of the caches, and int8,
+bfloat16 and f32 operations in registers, on the threads together. With -m also decode (--tg 64 unless stated) against the best
+stream of the same run, measured before and after each repetition: a step takes all weights and, of each sequence, its recurrent
+state twice and its keys and values once. Takes 2.3 GB of memory beside the model.
 
-With --profile: each step of the passes with its share of the time, bytes and operations per second, and how near it is to its
-limit: the time that memory or arithmetic at their best would need for it, the longer of the two.
+With --profile, which measures the limits too: each step of the passes with its share of the time, bytes and operations per
+second, and how near it is to its limit: the time that memory or arithmetic at their best would need for it, the longer of the
+two. What the choice of tokens takes has neither.
 
 With --json each case is a line, decode last:
   {\"case\", \"tokens_per_second\": [one per repetition], \"median\", \"min\", \"max\", \"pp\", \"tg\", \"depth\", \"batch\",
    \"threads\", \"isa\", \"kv\", \"model\", \"load_ms\", \"peak_rss_mib\", \"version\"}
-With --roofline a line with the limits comes before them, {\"roofline\": {..}} in GB/s (10^9 bytes), GOPS and GFLOPS, each
-{\"best\", \"median\", \"min\"}, and decode has {\"bytes_per_step\", \"decode_gbs\", \"stream_gbs\", \"share_of_stream\", \"shares_in_turns\"}
+With --roofline or --profile a line with the limits comes before them,
+  {\"roofline\": {\"threads\", \"isa\", \"stream_gbs\", \"weights_gbs\", \"read_gbs\", \"l3_gbs\", \"l2_gbs\", \"int8_gops\", \"bf16_gflops\",
+   \"f32_gflops\"}}
+in 10^9 per second, the last seven each {\"best\", \"median\", \"min\"}, and decode has
+  {\"bytes_per_step\", \"decode_gbs\", \"stream_gbs\", \"share_of_stream\", \"shares_in_turns\"}
 as well; the last are of each repetition, in the best stream right before and after it. With --profile each case has
-{\"profile\": [{\"step\", \"seconds\", \"share\", \"gbs\", \"gops\", \"share_of_limit\"}]}.
-`peak_rss_mib` is the most memory that the program had until then, loading included; null where the system does not tell.";
+  {\"profile\": [{\"step\", \"seconds\", \"share\", \"gbs\", \"gops\", \"share_of_limit\"}]}
+`peak_rss_mib` is the most memory that the program had until then, loading included; null with limits, which take more, and where
+the system does not tell.";
 
 /// Measures speed: reading a prompt and making tokens, alone or several sequences together.
 #[derive(Debug, Args)]
@@ -70,4 +76,11 @@ pub(crate) struct BenchArgs {
     /// Inputs of products: int8 rounds them (to BF16 for BF16 weights), f32 keeps them exact
     #[arg(long, value_name = "TYPE", value_enum, default_value_t = Act::Int8, help_heading = "Model")]
     pub(crate) act: Act,
+}
+
+impl BenchArgs {
+    /// Whether --roofline stands without anything that needs a model.
+    pub(crate) fn is_about_limits_alone(&self) -> bool {
+        self.roofline && self.model.is_none() && !self.profile && self.depth == 0 && self.batch == 1
+    }
 }

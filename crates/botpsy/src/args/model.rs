@@ -28,7 +28,7 @@ pub(crate) struct ModelArgs {
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Tokens of prompt and answer together [default: 32768, or what the model was made for]
+    /// Tokens of prompt and answer together [default: 32768, or what the model was made for or memory bears]
     #[arg(short, long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) ctx: Option<u32>,
 }

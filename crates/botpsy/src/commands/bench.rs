@@ -54,7 +54,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
 fn cases(args: &BenchArgs) -> anyhow::Result<Vec<BenchCase>> {
     let (pp, tg) = match (args.pp, args.tg) {
         // Limits alone need no model.
-        (None, None) if args.roofline && args.model.is_none() => return Ok(Vec::new()),
+        (None, None) if args.is_about_limits_alone() => return Ok(Vec::new()),
         (None, None) if args.roofline => (0, NEW_TOKENS),
         (None, None) => (PROMPT_TOKENS, NEW_TOKENS),
         (pp, tg) => (pp.unwrap_or(0), tg.unwrap_or(0)),
@@ -97,6 +97,10 @@ fn measure_all(args: &BenchArgs, cases: &[BenchCase], cancel: &AtomicBool) -> Re
     for case in cases {
         let measured = loaded.measure(case, usize::from(args.reps), limits.as_mut(), cancel)?;
         let (mut json, mut row) = (measured.json(&loaded), measured.row());
+        if limits.is_some() {
+            // Measuring a stream takes more memory than most models.
+            json["peak_rss_mib"] = Value::Null;
+        }
         if let Some(limits) = limits.as_ref().filter(|_| args.profile) {
             let steps = loaded.profile(case, cancel)?;
             json["profile"] = steps.json(limits);
@@ -272,8 +276,7 @@ impl Measured {
             "kv": loaded.kv(),
             "model": loaded.name,
             "load_ms": loaded.load_ms,
-            // Measuring a stream takes more memory than most models.
-            "peak_rss_mib": peak_rss_mib().filter(|_| self.memory.is_none()),
+            "peak_rss_mib": peak_rss_mib(),
             "version": env!("CARGO_PKG_VERSION"),
         });
         if let Some(memory) = &self.memory {
