@@ -169,6 +169,15 @@ impl FloatBuffer {
     }
 }
 
+impl FromIterator<f32> for FloatBuffer {
+    fn from_iter<I: IntoIterator<Item = f32>>(values: I) -> FloatBuffer {
+        let values: Vec<f32> = values.into_iter().collect();
+        let mut buffer = FloatBuffer::zeros(values.len());
+        buffer.copy_from_slice(&values);
+        buffer
+    }
+}
+
 impl Deref for FloatBuffer {
     type Target = [f32];
 

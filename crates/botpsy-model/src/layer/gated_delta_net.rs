@@ -21,7 +21,7 @@ pub(crate) struct GatedDeltaNet {
     pub(crate) in_proj_b: PackedMatrix,
     pub(crate) in_proj_a: PackedMatrix,
     /// `[conv_width, channels]`.
-    pub(crate) conv1d: Vec<f32>,
+    pub(crate) conv1d: FloatBuffer,
     /// `-exp(A_log)` per value head.
     pub(crate) neg_exp_a_log: Vec<f32>,
     pub(crate) dt_bias: Vec<f32>,
