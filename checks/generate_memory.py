@@ -19,10 +19,10 @@ ROOM = 400_000_000
 MAKER = Path(__file__).resolve().parents[2] / "shared/bench/make_model.py"
 
 
-def peak_bytes(program, model):
+def peak_bytes(program, model, n_prompt, n_new):
     """Runs the program in a child of its own, so that the peak is that of this run alone."""
-    ids = json.dumps([(7 * i) % 50_000 for i in range(CONTEXT - N_NEW)])
-    command = [program, "generate", "-m", model, "--ctx", str(CONTEXT), "--max-tokens", str(N_NEW), "--json"]
+    ids = json.dumps([(7 * i) % 50_000 for i in range(n_prompt)])
+    command = [program, "generate", "-m", model, "--ctx", str(n_prompt + n_new), "--max-tokens", str(n_new), "--json"]
     read, write = os.pipe()
     child = subprocess.Popen(command, stdin=read, stdout=subprocess.PIPE, close_fds=True)
     os.close(read)
@@ -41,7 +41,7 @@ def main(program, folder):
         model = Path(folder) / f"random-{kind}.gguf"
         if not model.exists():
             subprocess.run([sys.executable, MAKER, "--gguf", model, "--type", kind], check=True)
-        peak, size = peak_bytes(program, str(model)), model.stat().st_size
+        peak, size = peak_bytes(program, str(model), CONTEXT - N_NEW, N_NEW), model.stat().st_size
         print(f"{kind}: peak {peak / 1e6:.0f} MB, file {size / 1e6:.0f} MB, over the file {(peak - size) / 1e6:.0f} MB")
         fits &= peak <= size + ROOM
     return 0 if fits else 1

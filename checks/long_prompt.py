@@ -7,9 +7,10 @@ are for the program, the rows of one chunk and the pages of the file that are be
 """
 
 import json
-import os
 import subprocess
 import sys
+
+from generate_memory import peak_bytes
 
 N_NEW = 16
 ROOM = 200_000_000
@@ -19,18 +20,8 @@ def main(program, model, tokens):
     inspected = subprocess.run([program, "inspect", model, "--json"], capture_output=True, check=True, text=True)
     memory = json.loads(inspected.stdout)["memory"]
     predicted = memory["weights"] + memory["state"] + memory["kv_per_token"] * (tokens + N_NEW)
-    ids = json.dumps([i * 7919 % 50_000 for i in range(tokens)])
-    command = [program, "generate", "-m", model, "--ctx", str(tokens + N_NEW), "--greedy", "-n", str(N_NEW), "--json"]
-    read, write = os.pipe()
-    child = subprocess.Popen(command, stdin=read, stdout=subprocess.PIPE, close_fds=True)
-    os.close(read)
-    with os.fdopen(write, "w") as stdin:
-        stdin.write(ids)
-    answer = json.loads(child.stdout.read())
-    _, status, usage = os.wait4(child.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    peak = usage.ru_maxrss * 1024
-    print(f"{tokens} tokens: prefill {answer['prefill_tps']:.1f}/s, decode {answer['decode_tps']:.1f}/s, {len(answer['ids'])} new")
+    print(f"{tokens} tokens:")
+    peak = peak_bytes(program, model, tokens, N_NEW)
     print(f"peak {peak / 1e6:.0f} MB; predicted {predicted / 1e6:.0f} MB and up to {ROOM / 1e6:.0f} MB for the program")
     return 0 if peak <= predicted + ROOM else 1
 
