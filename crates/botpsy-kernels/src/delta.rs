@@ -144,6 +144,20 @@ impl<'a> Unit<'a> {
         }
     }
 
+    /// Asks for the rows of token `t`, which are short and far apart.
+    #[inline(always)]
+    fn prefetch<L: Lanes, const B: usize>(&self, l: L, t: usize) {
+        let (q, k) = self.query_and_key(t);
+        for row in [q, k] {
+            for line in row.as_chunks::<LANES>().0 {
+                l.prefetch(line);
+            }
+        }
+        for b in 0..B {
+            l.prefetch(&self.inputs.v[t * self.inputs.stride + self.place(b).0]);
+        }
+    }
+
     /// Decay and beta of token `t`.
     #[inline(always)]
     fn gates(&self, t: usize) -> (f32, f32) {
@@ -182,6 +196,9 @@ impl<'a> Unit<'a> {
             }
             let now = (q, k);
             let out;
+            if t + 2 < self.n {
+                self.prefetch::<L, B>(l, t + 2);
+            }
             if t + 1 < self.n {
                 (q, k) = self.query_and_key(t + 1);
                 (out, read) = self.step::<L, B, true>(l, decay, u, now, k);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use botpsy_kernels::FloatBuffer;
 use botpsy_kernels::attention::{KvPage, KvShape, KvType, PAGE};
 use botpsy_kernels::delta::Heads;
+use botpsy_kernels::{FloatBuffer, ThreadPool};
 
 use crate::config::{Config, LayerKind};
 use crate::{HeadOrder, Model};
@@ -59,13 +59,21 @@ impl KvCache {
         self.pages.len() * self.shape.page_bytes(self.kv_type)
     }
 
-    /// Writes the key and value rows of position `pos`, the next one.
-    pub(crate) fn write(&mut self, pos: usize, key: &[f32], value: &[f32]) {
-        if pos / PAGE == self.pages.len() {
-            self.pages.push(Arc::new(KvPage::new(self.shape, self.kv_type)));
-        }
-        // A page that a snapshot shares is copied before it changes.
-        Arc::make_mut(&mut self.pages[pos / PAGE]).write(pos % PAGE, key, value);
+    /// Writes the key and value rows `[n, n_heads, head_dim]` of the positions from `pos` on, the next ones.
+    pub(crate) fn write(&mut self, pool: &ThreadPool, pos: usize, keys: &[f32], values: &[f32]) {
+        let width = self.shape.n_heads * self.shape.head_dim;
+        let (first, end) = (pos / PAGE, pos + keys.len() / width);
+        let (shape, kv_type) = (self.shape, self.kv_type);
+        self.pages.resize_with(end.div_ceil(PAGE), || Arc::new(KvPage::new(shape, kv_type)));
+        pool.for_each_chunk(&mut self.pages[first..], 1, |i, page| {
+            // A page that a snapshot shares is copied before it changes.
+            let page = Arc::make_mut(&mut page[0]);
+            let start = (first + i) * PAGE;
+            for at in pos.max(start)..end.min(start + PAGE) {
+                let row = (at - pos) * width..(at - pos + 1) * width;
+                page.write(at - start, &keys[row.clone()], &values[row]);
+            }
+        });
     }
 }
 

@@ -261,8 +261,10 @@ impl<P: Panel, const T: usize, const G: usize> Work for Tile<'_, P, T, G> {
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
         for t in 0..T {
-            for line in self.groups.out(self.t0 + t, self.g0, G).as_chunks::<LANES>().0 {
-                l.prefetch(line);
+            if let Some(lines) = self.groups.out(self.t0 + t, self.g0, G).as_chunks::<LANES>().0.first_chunk::<G>() {
+                for line in lines {
+                    l.prefetch(line);
+                }
             }
         }
         let sums = self.panel.tile::<L, T, G>(l, self.g0, self.t0);

@@ -70,9 +70,8 @@ impl Attention {
         });
         let attended = s.out.lend(n * width);
         for (span, cache) in spans.iter().zip(caches) {
-            for (i, t) in span.rows.clone().enumerate() {
-                cache.write(span.pos + i, &k[t * kv_width..][..kv_width], &v[t * kv_width..][..kv_width]);
-            }
+            let rows = span.rows.start * kv_width..span.rows.end * kv_width;
+            cache.write(&ctx.pool, span.pos, &k[rows.clone()], &v[rows]);
             step.lap(Operation::Rope, || Work::NONE);
             let rows = span.rows.start * width..span.rows.end * width;
             let attended = &mut attended[rows.clone()];
