@@ -98,13 +98,15 @@ def begin(a, models):
     about = {
         "threads": a.threads,
         "cpus": a.cpus or None,
+        "drop_slower": a.drop_slower,
         "machine": machine(),
         "files": {key: {"name": os.path.basename(path), "bytes": os.path.getsize(path)} for key, path in models.items()},
         "engines": {"ours": {"version": text([a.ours, "--version"]), "commit": commit(), "sha256": digest(a.ours)}},
     }
     if a.llama_bin:
         about["engines"]["llama.cpp"] = {"version": text([a.llama_bin + "/llama-bench", "--version"])}
-    if not os.path.exists(a.out):
+    # A result without a measurement is of a run that failed.
+    if not os.path.exists(a.out) or not cases.read_result(a.out)["cases"]:
         os.makedirs(os.path.dirname(a.out) or ".", exist_ok=True)
         today = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
         result = {"date": today, **about, "cases": {}, "out": a.out}
@@ -114,7 +116,7 @@ def begin(a, models):
     result["out"] = a.out
     # The program counts, not the commit that happens to be checked out when a run goes on.
     about["engines"]["ours"]["commit"] = result["engines"]["ours"]["commit"]
-    for key in ("threads", "cpus", "machine", "engines"):
+    for key in ("threads", "cpus", "drop_slower", "machine", "engines"):
         if result[key] != about[key]:
             sys.exit(f"{a.out}: {key} was {result[key]}, is {about[key]}\nhelp: give --out another name")
     for key, found in about["files"].items():

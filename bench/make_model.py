@@ -138,6 +138,12 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("out", metavar="OUT.gguf")
     out = p.parse_args().out
+    if os.path.isdir(out):
+        p.error(f"{out}: is a folder; give the name of a file in it")
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    except OSError as error:
+        p.error(f"{out}: {error.strerror}; give a place that can be written")
     pairs, all_tensors, offset = metadata(), tensors(), 0
     head = b"GGUF" + struct.pack("<IQQ", 3, len(all_tensors), len(pairs))
     for key, kind, value in pairs:

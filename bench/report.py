@@ -45,8 +45,10 @@ def report(result):
     ours, peer, machine = result["engines"]["ours"], result["engines"].get("llama.cpp"), result["machine"]
     files = ", ".join(f"{file['name']} ({file['bytes'] / 1e6:.1f} MB)" for file in result["files"].values())
     pinned = f", pinned to {result['cpus']}" if result["cpus"] else ""
+    dropped = result.get("drop_slower")
+    dropped = f" A setting of llama.cpp slower by {dropped:g} % in the first round was left out of the others." if dropped else ""
     lines = [f"{result['date']}, {machine['cpu']}, {result['threads']} threads{pinned}; {ours['version']} at {ours['commit']}"
-             + (f"; llama.cpp {peer['version']}" if peer else "") + f"; {files}. Medians (smallest .. largest).", "",
+             + (f"; llama.cpp {peer['version']}" if peer else "") + f"; {files}. Medians (smallest .. largest).{dropped}", "",
              "| case | unit | botpsy | llama.cpp -fa 0 | llama.cpp -fa 1 | result | promised | holds |",
              "|---|---|---|---|---|---|---|---|"]
     kept = bool(result["cases"])

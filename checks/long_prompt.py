@@ -1,6 +1,6 @@
 """A long prompt from end to end: no crash, the memory that `botpsy inspect` predicts, and the speed.
 
-    checks/long_prompt.py PROGRAM MODEL.gguf [TOKENS]
+    python3 checks/long_prompt.py PROGRAM MODEL.gguf [TOKENS]
 
 TOKENS is 32,768 unless stated. Fails when the peak is more than the predicted weights, state and keys and values and 200 MB, which
 are for the program, the rows of one chunk and the pages of the file that are being read.

@@ -41,7 +41,7 @@ pub mod roofline;
 pub use activation::{QuantizedRows, Rows};
 pub use isa::{Isa, UnknownIsa};
 pub use matmul::{Product, gated_matmul_int8, matmul, matmul_many};
-pub use pack::{FloatBuffer, PackedMatrix};
+pub use pack::{FloatBuffer, OutOfMemory, PackedMatrix};
 pub use pool::ThreadPool;
 
 /// What every kernel needs to know: the instruction set and the threads. Made once, at the top.

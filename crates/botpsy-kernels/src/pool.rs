@@ -12,6 +12,8 @@ use std::thread::JoinHandle;
 
 /// How often a waiting thread looks before it parks: about 50 microseconds.
 const SPINS: u32 = 20_000;
+/// The same where there are more threads than processors: the one that is waited for needs the processor.
+const SPINS_CROWDED: u32 = 100;
 
 type Job<'a> = &'a (dyn Fn(usize) + Sync);
 
@@ -32,6 +34,8 @@ struct Shared {
     pending: AtomicUsize,
     panicked: AtomicBool,
     stopping: AtomicBool,
+    /// [`SPINS`] or [`SPINS_CROWDED`].
+    spins: u32,
 }
 
 impl fmt::Debug for ThreadPool {
@@ -47,12 +51,14 @@ impl ThreadPool {
     /// If `n_threads` is 0, or if the system refuses a thread.
     pub fn new(n_threads: usize) -> ThreadPool {
         assert!(n_threads > 0, "a pool needs at least one thread");
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let shared = Arc::new(Shared {
             job: AtomicPtr::new(std::ptr::null_mut()),
             epoch: AtomicUsize::new(0),
             pending: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            spins: if n_threads > processors { SPINS_CROWDED } else { SPINS },
         });
         let workers = (1..n_threads)
             .map(|part| {
@@ -93,7 +99,7 @@ impl ThreadPool {
         let mut spins = 0;
         while shared.pending.load(Ordering::Acquire) != 0 {
             spins += 1;
-            if spins < SPINS {
+            if spins < shared.spins {
                 std::hint::spin_loop();
             } else {
                 // More threads than free processors: the worker needs this one.
@@ -209,7 +215,7 @@ fn wait_for_change(shared: &Shared, seen: usize) -> usize {
             return now;
         }
         spins += 1;
-        if spins < SPINS {
+        if spins < shared.spins {
             std::hint::spin_loop();
         } else {
             std::thread::park();

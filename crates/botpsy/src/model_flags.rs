@@ -41,7 +41,7 @@ pub(crate) fn load_options(args: &ModelArgs) -> LoadOptions {
     let is_embedded = matches!(source(&args.model), ModelSource::Embedded(..));
     // The products of the embedded model are too small to share: on a busy machine an answer takes at most 0.11 s on one
     // thread, and up to 0.95 s on two, which wait for each other at each product (checks/ask_latency.sh).
-    let alone = is_embedded && std::env::var_os("BOTPSY_THREADS").is_none();
+    let alone = is_embedded && std::env::var_os("BOTPSY_THREADS").is_none_or(|n| n.is_empty());
     LoadOptions {
         threads: args.threads.map(usize::from).or(alone.then_some(1)),
         kv_type: match args.kv {

@@ -29,6 +29,21 @@ unsafe impl AnyBytes for f32 {}
 // SAFETY: an array of such values.
 unsafe impl<T: AnyBytes, const N: usize> AnyBytes for [T; N] {}
 
+/// What a panic carries when the system has no room: programs can tell it from a fault of theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// What was asked for.
+    pub bytes: usize,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "too little memory: the system refused {} more MB", self.bytes.div_ceil(1_000_000))
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
 /// A slice of its own that begins as zeros. The system gives a page when it is first written, so threads that fill a buffer
 /// share also the clearing of its pages.
 pub(crate) struct Buffer<T: AnyBytes> {
@@ -62,7 +77,8 @@ impl Region {
         let bytes = bytes.max(1).checked_next_multiple_of(ALIGNMENT);
         let is_huge = bytes.is_some_and(|bytes| bytes >= HUGE_PAGE);
         let bytes = bytes.and_then(|bytes| bytes.checked_add(if is_huge { HUGE_PAGE } else { 0 }));
-        let map = MmapMut::map_anon(bytes.expect("a size in memory")).expect("memory for numbers");
+        let bytes = bytes.expect("a size in memory");
+        let map = MmapMut::map_anon(bytes).unwrap_or_else(|_| std::panic::panic_any(OutOfMemory { bytes }));
         // No reference to the whole mapping is ever made: buffers write to their parts of it.
         let map = MmapRaw::from(map);
         if !is_huge {
@@ -87,7 +103,7 @@ impl<T: AnyBytes> Buffer<T> {
     /// `len` values of zeros.
     ///
     /// # Panics
-    /// If the system has no room for them, as for any other allocation.
+    /// With [`OutOfMemory`] if the system has no room for them.
     pub(crate) fn zeros(len: usize) -> Buffer<T> {
         let bytes = len.checked_mul(size_of::<T>()).expect("a size in memory");
         let (region, start) = if bytes > REGION { (Arc::new(Region::new(bytes)), 0) } else { share(bytes) };
@@ -136,7 +152,7 @@ impl FloatBuffer {
     /// `len` zeros.
     ///
     /// # Panics
-    /// If the system has no room for them.
+    /// With [`OutOfMemory`] if the system has no room for them.
     pub fn zeros(len: usize) -> FloatBuffer {
         FloatBuffer::zeros_together([len]).pop().expect("one for the one length")
     }
@@ -144,7 +160,7 @@ impl FloatBuffer {
     /// Buffers of these lengths that lie side by side and are given back to the system together.
     ///
     /// # Panics
-    /// If the system has no room for them.
+    /// With [`OutOfMemory`] if the system has no room for them.
     pub fn zeros_together(lens: impl IntoIterator<Item = usize>) -> Vec<FloatBuffer> {
         let mut end = 0_usize;
         let place = |len: usize| {

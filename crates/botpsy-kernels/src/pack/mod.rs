@@ -19,7 +19,7 @@ mod q8;
 
 use botpsy_tensor::{DType, TensorView, dequantize_row};
 pub(crate) use buffer::Buffer;
-pub use buffer::FloatBuffer;
+pub use buffer::{FloatBuffer, OutOfMemory};
 
 use crate::Context;
 use crate::activation::BLOCK;

@@ -20,7 +20,7 @@ state twice and its keys and values once. Takes 2.3 GB of memory beside the mode
 
 With --profile, which measures the limits too: each step of the passes with its share of the time, bytes and operations per
 second, and how near it is to its limit: the time that memory or arithmetic at their best would need for it, the longer of the
-two. What the choice of tokens takes has neither.
+two. Steps that are short and not of products, states or keys and values have a share only.
 
 With --json each case is a line, decode last:
   {\"case\", \"tokens_per_second\": [one per repetition], \"median\", \"min\", \"max\", \"pp\", \"tg\", \"depth\", \"batch\",

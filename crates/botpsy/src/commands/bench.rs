@@ -57,6 +57,9 @@ fn cases(args: &BenchArgs) -> anyhow::Result<Vec<BenchCase>> {
         (None, None) if args.is_about_limits_alone() => return Ok(Vec::new()),
         (None, None) if args.roofline => (0, NEW_TOKENS),
         (None, None) => (PROMPT_TOKENS, NEW_TOKENS),
+        // Leaving one out by name leaves the other.
+        (None, Some(0)) if !args.roofline => (PROMPT_TOKENS, 0),
+        (Some(0), None) => (0, NEW_TOKENS),
         (pp, tg) => (pp.unwrap_or(0), tg.unwrap_or(0)),
     };
     let (depth, batch) = (args.depth as usize, usize::from(args.batch));
@@ -64,7 +67,7 @@ fn cases(args: &BenchArgs) -> anyhow::Result<Vec<BenchCase>> {
     let cases = [case(BenchWork::Prefill, pp), case(BenchWork::Decode, tg)];
     let cases: Vec<_> = cases.into_iter().filter(|case| case.tokens > 0).collect();
     if cases.is_empty() {
-        return Err(bad_input(anyhow!("--pp and --tg are both 0: nothing to time"), "give one of them, or neither"));
+        return Err(bad_input(anyhow!("--pp and --tg leave nothing to time"), "give one of them, or neither"));
     }
     Ok(cases)
 }
