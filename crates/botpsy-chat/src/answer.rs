@@ -97,8 +97,12 @@ pub struct Completion {
     pub message: ParsedMessage,
     /// The text as the model wrote it, control tokens left out.
     pub text: String,
+    /// The tokens of the prompt.
+    pub prompt_ids: Vec<u32>,
     /// The tokens after the prompt, without the final stop token.
     pub ids: Vec<u32>,
+    /// How many of them are thought, the end of the thought included.
+    pub thought_tokens: usize,
     /// Counts and times.
     pub stats: Stats,
     /// What a person should know.

@@ -45,6 +45,14 @@ pub enum ChatError {
         /// Length of the context.
         context_tokens: usize,
     },
+    /// An answer that cannot be gone on with.
+    #[error("messages[{index}]: {problem}")]
+    Continue {
+        /// The last message.
+        index: usize,
+        /// What is wrong.
+        problem: &'static str,
+    },
     /// Asked for a processor feature that is not there.
     #[error(transparent)]
     Isa(#[from] botpsy_kernels::UnknownIsa),

@@ -1,5 +1,6 @@
 //! A loaded file: tokenizer, template and engine together.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -9,16 +10,21 @@ use botpsy_format::FileBytes;
 use botpsy_kernels::attention::KvType;
 use botpsy_kernels::{Context, Isa, ThreadPool};
 use botpsy_model::{Activations, Checkpoint, Config, Model};
-use botpsy_text::template::{RenderInput, Template};
-use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer};
-use botpsy_text::tool_call::{Stop, Thinking};
+use botpsy_text::conversation::Role;
+use botpsy_text::template::{Prompt, RenderInput, Template};
+use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
+use botpsy_text::tool_call::{Stop, THINK_OPEN, Thinking};
 use serde_json::{Map, Value};
 
 use crate::answer::FEW_TOKENS;
 use crate::memory::{available_bytes, bearable_context};
-use crate::provider::Reader;
+use crate::plain::PlainReader;
+use crate::provider::{Listener, Reader};
 use crate::vocabulary::Vocabulary;
-use crate::{ChatError, ChatEvent, Completion, Notice, Overrides, Provider, Request, Settings};
+use crate::{ChatError, ChatEvent, Completion, Notice, Overrides, Provider, Request, Settings, TextRequest};
+
+/// What the chat templates of this family write after a message.
+const TURN_END: &str = "<|im_end|>\n";
 
 /// Tokens of context when nobody says.
 const CONTEXT: usize = 32_768;
@@ -58,6 +64,10 @@ pub struct LoadOptions {
     pub activations: Activations,
     /// Settings stated for all requests: flags.
     pub overrides: Overrides,
+    /// A chat template instead of the file's.
+    pub template: Option<Template>,
+    /// Variables of the chat template for all requests, which may state others.
+    pub template_kwargs: Map<String, Value>,
 }
 
 impl LoadOptions {
@@ -80,6 +90,7 @@ pub struct ChatModel {
     session: Mutex<Session>,
     /// Flags before the file's own defaults.
     overrides: Overrides,
+    template_kwargs: Map<String, Value>,
     notices: Vec<Notice>,
 }
 
@@ -103,7 +114,8 @@ impl ChatModel {
         let ctx = options.compute_context()?;
         let checkpoint = source.open()?;
         let config = checkpoint.config()?;
-        let vocabulary = Vocabulary::read(&checkpoint)?;
+        let mut vocabulary = Vocabulary::read(&checkpoint)?;
+        vocabulary.template = options.template.clone().unwrap_or(vocabulary.template);
         let n_tokens = vocabulary.tokenizer.n_tokens();
         if n_tokens > config.vocab_size {
             let problem = format!("the vocabulary has {n_tokens} tokens, the embedding {} rows", config.vocab_size);
@@ -117,6 +129,7 @@ impl ChatModel {
             name: checkpoint.file().to_owned(),
             session: Mutex::new(Session::new(&engine)),
             overrides: options.overrides.or(&vocabulary.defaults),
+            template_kwargs: options.template_kwargs.clone(),
             vocabulary,
             engine,
             notices: notice.into_iter().collect(),
@@ -161,34 +174,61 @@ impl ChatModel {
         let context_tokens = self.engine.options().context_tokens;
         match context_tokens.checked_sub(prompt_tokens) {
             None | Some(0) => Err(ChatError::ContextLength { prompt_tokens, context_tokens }),
-            Some(room) => Ok(overrides.or(&self.overrides).resolve(u32::try_from(room).unwrap_or(u32::MAX))),
+            Some(room) => Ok(self.in_force(overrides).resolve(u32::try_from(room).unwrap_or(u32::MAX))),
         }
+    }
+
+    /// The settings that a request states, and where it says nothing those of the flags and of the file.
+    pub fn in_force(&self, overrides: &Overrides) -> Overrides {
+        overrides.or(&self.overrides)
+    }
+
+    /// The prompt of a conversation as text.
+    ///
+    /// # Errors
+    /// If the template refuses it, or the answer that it asks to go on with is none.
+    pub fn render(&self, request: &Request) -> Result<String, ChatError> {
+        Ok(unguard(&self.page(request)?.text))
     }
 
     /// Renders and encodes a conversation, text from outside guarded.
     ///
     /// # Errors
-    /// If the template refuses it.
+    /// As [`ChatModel::render`].
     pub fn prompt(&self, request: &Request) -> Result<Prompted, ChatError> {
-        let thinking = request.overrides.thinking.or(self.overrides.thinking).unwrap_or(true);
-        let mut kwargs: Map<String, Value> = request.template_kwargs.clone();
-        kwargs.entry("enable_thinking").or_insert(Value::Bool(thinking));
+        let prompt = self.page(request)?;
         let tokenizer = self.tokenizer();
-        let prompt = self.template().prompt(
-            &RenderInput {
-                messages: &request.conversation.template_messages(),
-                tools: &request.conversation.template_tools(),
-                kwargs: &kwargs,
-                add_generation_prompt: true,
-            },
-            tokenizer.added_tokens(),
-        )?;
         let encode = |text: &str| tokenizer.encode_template(text).into_iter().map(|id| id.0).collect::<Vec<u32>>();
         let tokens = encode(&prompt.text);
         // A mark is good where the text before it gives the same tokens alone.
-        let marks = prompt.marks.iter().map(|mark| encode(&prompt.text[..*mark]));
+        let marks = prompt.marks.iter().filter(|mark| **mark <= prompt.text.len());
+        let marks = marks.map(|mark| encode(&prompt.text[..*mark]));
         let stable_marks = marks.filter(|prefix| tokens.starts_with(prefix)).map(|prefix| prefix.len()).collect();
-        Ok(Prompted { tokens, stable_marks, thinking: prompt.text.trim_end().ends_with("<think>") })
+        Ok(Prompted { tokens, stable_marks, thinking: prompt.text.trim_end().ends_with(THINK_OPEN) })
+    }
+
+    fn page(&self, request: &Request) -> Result<Prompt, ChatError> {
+        let thinking = request.overrides.thinking.or(self.overrides.thinking).unwrap_or(true);
+        let mut kwargs = self.template_kwargs.clone();
+        kwargs.extend(request.template_kwargs.clone());
+        kwargs.entry("enable_thinking").or_insert(Value::Bool(thinking));
+        let input = RenderInput {
+            messages: &request.conversation.template_messages(),
+            tools: &request.conversation.template_tools(),
+            kwargs: &kwargs,
+            add_generation_prompt: !request.continues,
+        };
+        let mut prompt = self.template().prompt(&input, self.tokenizer().added_tokens())?;
+        if request.continues {
+            let index = request.conversation.messages.len().saturating_sub(1);
+            let refused = |problem| ChatError::Continue { index, problem };
+            let last = request.conversation.messages.last();
+            let begun = last.filter(|last| last.role == Role::Assistant && last.tool_calls.is_empty());
+            begun.ok_or_else(|| refused("only an answer without calls can be gone on with"))?;
+            let open = prompt.text.strip_suffix(TURN_END);
+            prompt.text.truncate(open.ok_or_else(|| refused("the chat template does not end it as expected"))?.len());
+        }
+        Ok(prompt)
     }
 
     /// A job for the engine: what to read, how to choose, when to stop.
@@ -211,9 +251,26 @@ impl ChatModel {
         })
     }
 
+    /// Continues plain text, without a chat template. `on` is told what happens; its content deltas add up to the text.
+    ///
+    /// # Errors
+    /// If a token or a setting is out of range, or the prompt fills the context.
+    pub fn complete(
+        &self,
+        request: &TextRequest,
+        cancel: &AtomicBool,
+        on: &mut dyn FnMut(ChatEvent),
+    ) -> Result<Completion, ChatError> {
+        let settings = self.settings(&request.overrides, request.prompt.len())?;
+        let prompted = Prompted { tokens: request.prompt.clone(), stable_marks: Vec::new(), thinking: false };
+        let job = Job { choice: request.choice, ..self.job(prompted, &settings)? };
+        self.answer(job, cancel, PlainReader::new(&request.stop, on))
+    }
+
     /// Runs a job on this model's timeline, telling `reader` of each token.
-    fn answer(&self, job: Job, cancel: &AtomicBool, mut reader: Reader<'_>) -> Result<Completion, ChatError> {
-        let mut completion = Completion::default();
+    fn answer(&self, job: Job, cancel: &AtomicBool, mut reader: impl Listener) -> Result<Completion, ChatError> {
+        let mut completion = Completion { prompt_ids: job.prompt.clone(), ..Completion::default() };
+        let mut thinking = job.thinking.is_some();
         let mut text = Detokenizer::new(SpecialTokens::Skip);
         let mut session = self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let finish = session.generate(job, cancel, &mut |event| {
@@ -222,22 +279,25 @@ impl ChatModel {
                 Event::Prefilled { .. } => {}
                 Event::Token { id, logprobs, .. } => {
                     completion.ids.push(id);
+                    completion.thought_tokens += usize::from(thinking);
                     reader.event(ChatEvent::Token { id, logprobs });
                     let piece = text.push(self.tokenizer(), TokenId(id));
                     completion.text.push_str(&piece);
                     if reader.push(&piece) {
-                        return std::ops::ControlFlow::Break(());
+                        return ControlFlow::Break(());
                     }
                 }
-                Event::ThinkingClosed { reason: CloseReason::Model, .. } => {}
                 Event::ThinkingClosed { reason, thought_tokens } => {
-                    let notice = Notice::ThoughtClosed { reason, tokens: thought_tokens };
-                    completion.notices.push(notice.clone());
-                    reader.event(ChatEvent::Notice(notice));
+                    thinking = false;
+                    if reason != CloseReason::Model {
+                        let notice = Notice::ThoughtClosed { reason, tokens: thought_tokens };
+                        completion.notices.push(notice.clone());
+                        reader.event(ChatEvent::Notice(notice));
+                    }
                 }
                 Event::Done { stats, .. } => completion.stats = stats,
             }
-            std::ops::ControlFlow::Continue(())
+            ControlFlow::Continue(())
         })?;
         let rest = text.finish();
         completion.text.push_str(&rest);
@@ -271,10 +331,10 @@ impl Provider for ChatModel {
         let prompted = self.prompt(request)?;
         let settings = self.settings(&request.overrides, prompted.tokens.len())?;
         let thinking = if prompted.thinking { Thinking::On } else { Thinking::Off };
-        let stated = request.overrides.or(&self.overrides).max_tokens;
+        let stated = self.in_force(&request.overrides).max_tokens;
         let few =
             prompted.thinking && settings.max_tokens < FEW_TOKENS && stated != self.vocabulary.defaults.max_tokens;
-        let job = self.job(prompted, &settings)?;
+        let job = Job { choice: request.choice, ..self.job(prompted, &settings)? };
         let mut notices = Vec::new();
         if few {
             notices.push(Notice::FewTokens { max_tokens: settings.max_tokens });

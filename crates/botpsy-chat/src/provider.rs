@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use botpsy_text::tool_call::{
-    Delta, DeltaStream, FinishReason, ParsedMessage, Stop, StopStrings, StreamOptions, Thinking, Toolset,
+    Delta, DeltaStream, FinishReason, ParsedMessage, Stop, StopStrings, StreamOptions, Thinking, ToolChoice, Toolset,
 };
 use serde_json::Value;
 
@@ -28,18 +28,37 @@ pub trait Provider: Send + Sync {
     ) -> Result<Completion, ChatError>;
 }
 
+/// Whoever reads what a model writes.
+pub(crate) trait Listener {
+    /// Is told what happens beside the text.
+    fn event(&mut self, event: ChatEvent);
+
+    /// Takes more text; whether a stop string ended the answer.
+    fn push(&mut self, text: &str) -> bool;
+
+    /// The answer as a whole.
+    fn finish(self, stop: Stop) -> ParsedMessage;
+}
+
 /// Takes a model's text apart for one request, passing each delta on and adding them up.
 pub(crate) struct Reader<'a> {
     stream: DeltaStream,
     message: ParsedMessage,
     arguments: String,
+    /// Whether only the first call counts, and whether another one has begun.
+    one_call: bool,
+    ended: bool,
     on: &'a mut dyn FnMut(ChatEvent),
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(request: &Request, thinking: Thinking, on: &'a mut dyn FnMut(ChatEvent)) -> Reader<'a> {
+        let mut tools = request.conversation.tools.clone();
+        if let ToolChoice::Named(name) = &request.tool_choice {
+            tools.retain(|tool| tool.name == *name);
+        }
         let options = StreamOptions {
-            tools: Arc::new(Toolset::new(&request.conversation.tools)),
+            tools: Arc::new(Toolset::new(&tools)),
             thinking,
             tool_choice: request.tool_choice.clone(),
             stop_strings: StopStrings::new(request.stop.clone()),
@@ -49,34 +68,29 @@ impl<'a> Reader<'a> {
             n_calls += 1;
             format!("call_{n_calls}")
         };
-        Reader {
-            stream: DeltaStream::new(options, Box::new(new_id)),
-            message: ParsedMessage::default(),
-            arguments: String::new(),
-            on,
+        let mut stream = DeltaStream::new(options, Box::new(new_id));
+        let mut begun = Vec::new();
+        if request.continues
+            && let Some(content) = request.conversation.messages.last().and_then(|last| last.content.as_deref())
+        {
+            // What stands there already is not answered again, but it decides how the rest is read.
+            begun = stream.push(content);
+            begun.retain(|delta| !matches!(delta, Delta::Content(_)));
         }
-    }
-
-    /// Takes more text; whether a stop string ended the answer.
-    pub(crate) fn push(&mut self, text: &str) -> bool {
-        let deltas = self.stream.push(text);
-        self.take(deltas);
-        self.stream.stopped()
-    }
-
-    pub(crate) fn event(&mut self, event: ChatEvent) {
-        (self.on)(event);
-    }
-
-    pub(crate) fn finish(mut self, stop: Stop) -> ParsedMessage {
-        let deltas = self.stream.finish(stop);
-        self.take(deltas);
-        self.message.faults = self.stream.faults().to_vec();
-        self.message
+        let (message, arguments, one_call) = (ParsedMessage::default(), String::new(), request.one_call);
+        let mut reader = Reader { stream, message, arguments, one_call, ended: false, on };
+        reader.take(begun);
+        reader
     }
 
     fn take(&mut self, deltas: Vec<Delta>) {
         for delta in deltas {
+            if matches!(delta, Delta::ToolCall { .. }) && self.one_call && !self.message.tool_calls.is_empty() {
+                self.ended = true;
+            }
+            if self.ended && !matches!(delta, Delta::Finish(_)) {
+                continue;
+            }
             match &delta {
                 Delta::Role => {}
                 Delta::Reasoning(text) => self.message.reasoning_content.get_or_insert_default().push_str(text),
@@ -99,6 +113,25 @@ impl<'a> Reader<'a> {
             }
             (self.on)(ChatEvent::Delta(delta));
         }
+    }
+}
+
+impl Listener for Reader<'_> {
+    fn event(&mut self, event: ChatEvent) {
+        (self.on)(event);
+    }
+
+    fn push(&mut self, text: &str) -> bool {
+        let deltas = self.stream.push(text);
+        self.take(deltas);
+        self.ended || self.stream.stopped()
+    }
+
+    fn finish(mut self, stop: Stop) -> ParsedMessage {
+        let deltas = self.stream.finish(stop);
+        self.take(deltas);
+        self.message.faults = self.stream.faults().to_vec();
+        self.message
     }
 }
 

@@ -14,7 +14,7 @@ use botpsy_text::tool_call::{FinishReason, Thinking};
 use serde_json::{Value, json};
 
 use crate::provider::stop_of;
-use crate::scripted::play;
+use crate::scripted::{Script, play};
 use crate::{ChatError, ChatEvent, Completion, Provider, Request};
 
 const VERSION: u64 = 1;
@@ -95,7 +95,8 @@ impl Provider for Replay {
             let problem = "the recorded answer belongs to other messages".into();
             return Err(ChatError::Recording { file: self.file.clone(), line: used + 1, problem });
         }
-        Ok(play(&answer.text, stop_of(answer.finish), answer.thinking, request, cancel, on))
+        let script = Script { stop: stop_of(answer.finish), ..Script::from(answer.text.as_str()) };
+        Ok(play(&script, answer.thinking, request, cancel, on))
     }
 }
 

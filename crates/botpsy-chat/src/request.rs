@@ -19,6 +19,12 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// Further variables for the chat template. `enable_thinking` belongs into the overrides.
     pub template_kwargs: Map<String, Value>,
+    /// Whether the last message, one of the assistant, is an answer that was begun and is to be gone on with.
+    pub continues: bool,
+    /// Whether the answer ends after its first call.
+    pub one_call: bool,
+    /// Which of several answers to the same request this is; equal numbers give equal answers.
+    pub choice: u32,
 }
 
 impl Request {

@@ -4,20 +4,36 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use botpsy_text::tool_call::{Stop, Thinking};
 
-use crate::provider::Reader;
+use crate::provider::{Listener, Reader};
 use crate::{ChatError, ChatEvent, Completion, Provider, Request};
 
 /// Answers with one text after another, as if a model had written them after an opened think block (or after a closed one
 /// where the request turns thinking off).
 #[derive(Debug)]
 pub struct Scripted {
-    answers: Vec<String>,
+    answers: Vec<Script>,
     used: AtomicUsize,
+}
+
+/// What a model would write, piece by piece, and how it would end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// The text.
+    pub pieces: Vec<String>,
+    /// Why it ends.
+    pub stop: Stop,
+}
+
+impl From<&str> for Script {
+    /// A whole answer, word by word.
+    fn from(text: &str) -> Script {
+        Script { pieces: text.split_inclusive(' ').map(str::to_owned).collect(), stop: Stop::Eos }
+    }
 }
 
 impl Scripted {
     /// A script of these answers.
-    pub fn new(answers: impl IntoIterator<Item = impl Into<String>>) -> Scripted {
+    pub fn new(answers: impl IntoIterator<Item = impl Into<Script>>) -> Scripted {
         Scripted { answers: answers.into_iter().map(Into::into).collect(), used: AtomicUsize::new(0) }
     }
 }
@@ -35,24 +51,23 @@ impl Provider for Scripted {
     ) -> Result<Completion, ChatError> {
         let used = self.used.fetch_add(1, Ordering::Relaxed);
         let left = || ChatError::NoAnswerLeft { what: "script".into(), used };
-        let text = self.answers.get(used).ok_or_else(left)?;
+        let script = self.answers.get(used).ok_or_else(left)?;
         let thinking = if request.overrides.thinking == Some(false) { Thinking::Off } else { Thinking::On };
-        Ok(play(text, Stop::Eos, thinking, request, cancel, on))
+        Ok(play(script, thinking, request, cancel, on))
     }
 }
 
-/// Gives a known text as an answer, word by word.
+/// Gives a known text as an answer.
 pub(crate) fn play(
-    text: &str,
-    stop: Stop,
+    script: &Script,
     thinking: Thinking,
     request: &Request,
     cancel: &AtomicBool,
     on: &mut dyn FnMut(ChatEvent),
 ) -> Completion {
     let mut reader = Reader::new(request, thinking, on);
-    let (mut written, mut stop) = (String::new(), stop);
-    for piece in text.split_inclusive(' ') {
+    let (mut written, mut stop) = (String::new(), script.stop);
+    for piece in &script.pieces {
         if cancel.load(Ordering::Relaxed) {
             stop = Stop::Length;
             break;

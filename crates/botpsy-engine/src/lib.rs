@@ -37,6 +37,7 @@ mod event;
 mod job;
 mod repetition;
 mod sampling;
+mod score;
 mod session;
 mod worker;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use botpsy_text::conversation::{Conversation, ToolSpec};
+use botpsy_text::template::{ChatTemplate, Template};
 use serde_json::Value;
 
 use crate::failure::{OrFail, bad_input};
@@ -82,6 +83,13 @@ pub(crate) fn file_text(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(bytes)
         .map_err(|error| anyhow!("{name}: byte {} is not UTF-8", error.utf8_error().valid_up_to()))
         .or_bad_input("convert it first, for example with `iconv -t UTF-8`")
+}
+
+/// The chat template in a file.
+pub(crate) fn chat_template(path: &Path) -> anyhow::Result<Template> {
+    let template = ChatTemplate::compile(&file_text(path)?);
+    let template = template.with_context(|| path.display().to_string());
+    Ok(Template::Jinja(template.or_bad_input("take another template, or mend this one")?))
 }
 
 /// The tools in a file, or `default` when there is none.

@@ -15,14 +15,32 @@ mod output;
 
 use std::process::ExitCode;
 
+use botpsy_kernels::OutOfMemory;
 use clap::Parser;
 
 use failure::Exit;
 
 fn main() -> ExitCode {
-    let exit = commands::run(args::Cli::parse()).unwrap_or_else(|error| failure::report(&error));
+    let exit = std::panic::catch_unwind(run).unwrap_or_else(|panic| match panic.downcast::<OutOfMemory>() {
+        Ok(error) => failure::report(&failure::failed(*error, MORE_MEMORY)),
+        Err(panic) => std::panic::resume_unwind(panic),
+    });
     match exit {
         Exit::Done => ExitCode::SUCCESS,
         other => ExitCode::from(other as u8),
     }
+}
+
+const MORE_MEMORY: &str = "close other programs, or take a smaller model, --ctx, --depth or --batch";
+
+fn run() -> Exit {
+    // Too little memory is told as an error, not as a fault of the program.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.payload().is::<OutOfMemory>() {
+            hook(panic);
+        }
+    }));
+    let cli = args::Cli::parse_from(args::words(std::env::args_os()));
+    commands::run(cli).unwrap_or_else(|error| failure::report(&error))
 }

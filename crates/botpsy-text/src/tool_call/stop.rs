@@ -19,7 +19,7 @@ impl StopStrings {
     ///
     /// The one that is complete first counts, and of those that end together the longest, so that the answer is the same
     /// for every way to cut the text.
-    pub(super) fn find(&self, text: &str, new: usize) -> Option<usize> {
+    pub fn find(&self, text: &str, new: usize) -> Option<usize> {
         let mut from = new.saturating_sub(self.longest.saturating_sub(1));
         while !text.is_char_boundary(from) {
             from -= 1;
@@ -32,7 +32,7 @@ impl StopStrings {
     }
 
     /// How many bytes at the end of `text` may be the beginning of a stop string.
-    pub(super) fn pending_len(&self, text: &str) -> usize {
+    pub fn pending_len(&self, text: &str) -> usize {
         let beginning = |stop: &String| {
             let longest = (stop.len() - 1).min(text.len());
             (1..=longest).rev().find(|len| text.as_bytes().ends_with(&stop.as_bytes()[..*len]))

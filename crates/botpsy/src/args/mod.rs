@@ -1,11 +1,19 @@
 //! Flags as they are written. What they mean is decided by the commands and by `model_flags`.
 
-#![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, reason = "doc comments here are help texts")]
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    rustdoc::bare_urls,
+    reason = "doc comments here are help texts"
+)]
 
 mod bench;
 mod model;
 mod run;
+mod serve;
 mod text;
+
+use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
@@ -14,6 +22,7 @@ pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
 pub(crate) use run::{
     AskArgs, ChatArgs, CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs,
 };
+pub(crate) use serve::ServeArgs;
 pub(crate) use text::{DetokenizeArgs, ParseArgs, RenderArgs, StopArg, TokenizeArgs};
 
 const AFTER_HELP: &str = "\
@@ -35,6 +44,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Ask(AskArgs),
     Chat(ChatArgs),
+    Serve(ServeArgs),
     Generate(GenerateArgs),
     Logits(LogitsArgs),
     Tokenize(TokenizeArgs),
@@ -45,4 +55,13 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
+}
+
+/// The words of the command line. llama-server's `-np`, which is no short flag as they are known here, becomes `--parallel`.
+pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    if words.get(1).is_some_and(|command| command == "serve") {
+        words.iter_mut().filter(|word| *word == "-np").for_each(|word| *word = "--parallel".into());
+    }
+    words
 }

@@ -11,6 +11,7 @@ mod inspect;
 mod logits;
 mod parse;
 mod render;
+mod serve;
 mod tokenize;
 mod welcome;
 
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         None => welcome::run(),
         Some(Command::Ask(args)) => ask::run(&args),
         Some(Command::Chat(args)) => chat::run(&args),
+        Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Logits(args)) => logits::run(&args),
         Some(Command::Tokenize(args)) => tokenize::run(&args),

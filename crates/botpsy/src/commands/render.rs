@@ -1,7 +1,7 @@
 //! `botpsy render`.
 
 use anyhow::Context;
-use botpsy_text::template::{ChatTemplate, Template, TemplateError, render_request};
+use botpsy_text::template::{Template, TemplateError, render_request};
 use serde_json::Value;
 
 use crate::args::RenderArgs;
@@ -12,13 +12,7 @@ const REQUEST: &str = "give {\"messages\": [{\"role\": \"user\", \"content\": \"
 
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<Exit> {
     let (name, template) = match (&args.template, &args.model) {
-        (Some(path), _) => {
-            let name = path.display().to_string();
-            let template = ChatTemplate::compile(&input::file_text(path)?);
-            let template =
-                template.with_context(|| name.clone()).or_bad_input("take another template, or mend this one")?;
-            (name, Template::Jinja(template))
-        }
+        (Some(path), _) => (path.display().to_string(), input::chat_template(path)?),
         (None, Some(model)) => (model.display().to_string(), model_flags::vocabulary(model)?.template),
         (None, None) => ("built-in template".to_owned(), Template::Qwen35),
     };

@@ -16,5 +16,6 @@ mod logits;
 mod parse;
 mod random_weights;
 mod render;
+mod serve;
 mod support;
 mod tokenize;

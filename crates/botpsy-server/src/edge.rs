@@ -1,0 +1,117 @@
+//! Who may come in: keys, hosts, origins.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+use crate::app::Shared;
+use crate::error::ApiError;
+
+/// What is checked of each request.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    /// Digests of the keys; empty where none is needed.
+    keys: Vec<[u8; 32]>,
+    /// Whether only this machine can connect: then a `Host` of another name is a trick of a web page.
+    loopback: bool,
+    /// Origins that may use the inference paths beside those of this machine.
+    origins: Vec<String>,
+}
+
+/// Paths that tell nothing and cost nothing.
+const OPEN_PATHS: [&str; 2] = ["/health", "/ready"];
+
+impl Edge {
+    pub(crate) fn new(keys: &[String], address: IpAddr, origins: Vec<String>) -> Edge {
+        Edge { keys: keys.iter().map(|key| digest(key)).collect(), loopback: address.is_loopback(), origins }
+    }
+
+    fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), ApiError> {
+        if self.loopback && !headers.get(header::HOST).is_none_or(|host| host.to_str().is_ok_and(is_local_host)) {
+            return Err(ApiError::forbidden(
+                "the Host header names another machine: connect by 127.0.0.1 or localhost",
+            ));
+        }
+        if let Some(origin) = headers.get(header::ORIGIN)
+            && !self.allows_origin(origin, path)
+        {
+            return Err(ApiError::forbidden("this Origin is not allowed: list it with --cors-origin"));
+        }
+        let open = OPEN_PATHS.contains(&path) || method == Method::OPTIONS;
+        if open || self.keys.is_empty() || key_of(headers).is_some_and(|key| self.knows(key)) {
+            return Ok(());
+        }
+        Err(ApiError::no_key())
+    }
+
+    /// In a time that does not depend on how much of the key is right.
+    fn knows(&self, key: &str) -> bool {
+        let given = digest(key);
+        let mut found = false;
+        for known in &self.keys {
+            let difference = known.iter().zip(&given).fold(0, |difference, (a, b)| difference | (a ^ b));
+            found |= std::hint::black_box(difference) == 0;
+        }
+        found
+    }
+
+    fn allows_origin(&self, origin: &HeaderValue, path: &str) -> bool {
+        let Ok(origin) = origin.to_str() else { return false };
+        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let listed = self.origins.iter().any(|listed| listed == "*" || listed == origin);
+        listed || (path.starts_with("/v1/") && host.is_some_and(is_local_host))
+    }
+}
+
+fn digest(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+fn key_of(headers: &HeaderMap) -> Option<&str> {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
+    bearer.map(|(_, key)| key.trim()).or_else(|| headers.get("x-api-key")?.to_str().ok())
+}
+
+/// Whether `host`, with or without a port, is a name of this machine that no other can have.
+fn is_local_host(host: &str) -> bool {
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, _)) => name,
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let name = name.trim_end_matches('.');
+    name.eq_ignore_ascii_case("localhost")
+        || name.to_ascii_lowercase().ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Refuses who may not come in, and tells browsers what an allowed origin may do.
+pub(crate) async fn guard(State(app): State<Shared>, request: Request, next: Next) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let preflight =
+        request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let checked = app.edge.check(request.method(), request.uri().path(), request.headers());
+    let mut response = match checked {
+        Err(error) => return error.into_response(),
+        Ok(()) if preflight => StatusCode::NO_CONTENT.into_response(),
+        Ok(()) => next.run(request).await,
+    };
+    if let Some(origin) = origin {
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+        if preflight {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, OPTIONS"));
+            headers.insert(
+                header::ACCESS_CONTROL_ALLOW_HEADERS,
+                HeaderValue::from_static("authorization, content-type, x-api-key"),
+            );
+            headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        }
+    }
+    response
+}

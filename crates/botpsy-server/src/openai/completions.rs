@@ -1,0 +1,223 @@
+//! `POST /v1/completions`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::sse::Event;
+use axum::response::{IntoResponse, Response};
+use botpsy_chat::{ChatError, ChatEvent, ChatModel, Completion, TextRequest};
+use botpsy_text::tokenizer::TokenId;
+use botpsy_text::tool_call::Delta;
+use serde_json::Value;
+
+use super::sse::{self, Write};
+use crate::app::Shared;
+use crate::body::JsonBody;
+use crate::error::ApiError;
+use crate::run::{Answer, Running, Told};
+use crate::stamp::Stamp;
+use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage, prompt_entry};
+
+/// Continues text without a chat template.
+#[utoipa::path(post, path = "/v1/completions", request_body = crate::wire::CompletionFields,
+    responses((status = 200, body = TextCompletion)))]
+pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonBody) -> Result<Response, ApiError> {
+    app.counts.requests.fetch_add(1, Ordering::Relaxed);
+    let asked = CompletionRequest::read(&body)?;
+    let model = Arc::clone(&app.backend()?.model);
+    let requests = asked.requests(model.tokenizer(), model.engine().vocab_size())?;
+    let n = asked.sampling.n_choices()?;
+    let n_top = asked.prompt_logprobs()?;
+    let stamp = Stamp::new(&app, "cmpl-", asked.fields.model.as_deref())?;
+    let fields = &asked.fields;
+    let wants_usage = fields.stream_options.and_then(|options| options.include_usage).unwrap_or(false);
+    let prompts = Prompts {
+        n,
+        echo: fields.echo.unwrap_or(false),
+        ids: fields.return_token_ids.unwrap_or(false),
+        model: Arc::clone(&model),
+        requests: Arc::new(requests),
+    };
+    let place = app.queue.enter().await?;
+    let total = prompts.requests.len() as u32 * n;
+    let scored = match n_top {
+        None => Vec::new(),
+        Some(n_top) => score(&prompts, n_top).await?,
+    };
+    let continuing = Continuing { model, requests: Arc::clone(&prompts.requests), n };
+    let running = Running::start(&app, continuing, total, place);
+    let writer = TextWriter {
+        prompts,
+        stamp,
+        wants_usage,
+        choice: TextChoice::default(),
+        offset: 0,
+        counts: (0, Usage::default(), Timings::default()),
+    };
+    if fields.stream == Some(true) {
+        return sse::stream(running, writer).await;
+    }
+    Ok(Json(whole(running, writer, scored).await?).into_response())
+}
+
+/// What is continued, and what is told of it.
+struct Prompts {
+    /// Answers to each.
+    n: u32,
+    echo: bool,
+    ids: bool,
+    model: Arc<ChatModel>,
+    requests: Arc<Vec<TextRequest>>,
+}
+
+impl Prompts {
+    /// The prompt of answer `i`.
+    fn of(&self, i: u32) -> &[u32] {
+        &self.requests[(i / self.n) as usize].prompt
+    }
+
+    fn text(&self, i: u32) -> String {
+        let ids: Vec<TokenId> = self.of(i).iter().map(|id| TokenId(*id)).collect();
+        self.model.tokenizer().decode_lossy(&ids)
+    }
+}
+
+struct Continuing {
+    model: Arc<ChatModel>,
+    requests: Arc<Vec<TextRequest>>,
+    n: u32,
+}
+
+impl Answer for Continuing {
+    fn answer(&self, i: u32, cancel: &AtomicBool, on: &mut dyn FnMut(ChatEvent)) -> Result<Completion, ChatError> {
+        let request = TextRequest { choice: i % self.n, ..self.requests[(i / self.n) as usize].clone() };
+        self.model.complete(&request, cancel, on)
+    }
+}
+
+/// Raises a flag when the request that waits is gone.
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// `prompt_logprobs` of each prompt.
+async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Vec<Value>>, ApiError> {
+    let cancel = CancelOnDrop(Arc::default());
+    let (cancelled, model) = (Arc::clone(&cancel.0), Arc::clone(&prompts.model));
+    let requests = Arc::clone(&prompts.requests);
+    let scoring = tokio::task::spawn_blocking(move || {
+        let score = |request: &TextRequest| {
+            let scores = model.engine().score(&request.prompt, n_top, &cancelled)?.unwrap_or_default();
+            let entries = scores.iter().map(|of_token| prompt_entry(model.tokenizer(), of_token));
+            Ok([Value::Null].into_iter().chain(entries).collect())
+        };
+        requests.iter().map(score).collect::<Result<Vec<Vec<Value>>, ChatError>>()
+    });
+    let scores = scoring.await.map_err(|_| ApiError::server("the prompt could not be scored"))?;
+    Ok(scores?)
+}
+
+async fn whole(
+    mut running: Running,
+    mut writer: TextWriter,
+    scored: Vec<Vec<Value>>,
+) -> Result<TextCompletion, ApiError> {
+    let mut choices = Vec::new();
+    while let Some(told) = running.next().await {
+        if let Some(mut choice) = writer.take(told, true)? {
+            let prompt = scored.get((choice.index / writer.prompts.n) as usize);
+            choice.prompt_logprobs = prompt.cloned();
+            choices.push(choice);
+        }
+    }
+    if choices.is_empty() {
+        return Err(ApiError::server("the answer ended without a word"));
+    }
+    let (_, usage, timings) = writer.counts;
+    Ok(writer.piece(choices, Some(usage), Some(timings)))
+}
+
+/// Makes pieces, or whole answers, of what is told.
+struct TextWriter {
+    prompts: Prompts,
+    stamp: Stamp,
+    wants_usage: bool,
+    /// What was not passed on yet.
+    choice: TextChoice,
+    /// Characters of the answer whose log-probabilities were told.
+    offset: usize,
+    /// Answers so far, their tokens and times.
+    counts: (u32, Usage, Timings),
+}
+
+impl TextWriter {
+    /// A choice once it is complete, or, unless `whole`, each time its text grew.
+    fn take(&mut self, told: Told, whole: bool) -> Result<Option<TextChoice>, ApiError> {
+        let index = self.counts.0;
+        match told {
+            Told::Event(ChatEvent::Delta(Delta::Role)) if self.prompts.echo => {
+                self.choice.text = self.prompts.text(index);
+                self.offset = self.choice.text.chars().count();
+                Ok(None)
+            }
+            Told::Event(ChatEvent::Delta(Delta::Content(text))) => {
+                self.choice.text.push_str(&text);
+                let choice = TextChoice { index, ..std::mem::take(&mut self.choice) };
+                if whole {
+                    self.choice = choice;
+                    return Ok(None);
+                }
+                Ok(Some(choice))
+            }
+            Told::Event(ChatEvent::Token { logprobs: Some(of_token), .. }) => {
+                let logprobs = self.choice.logprobs.get_or_insert_default();
+                self.offset += logprobs.push(self.prompts.model.tokenizer(), &of_token, self.offset);
+                Ok(None)
+            }
+            Told::Event(_) => Ok(None),
+            Told::Done(answer) => {
+                let answer = (*answer)?;
+                let (n_answers, usage, timings) = &mut self.counts;
+                usage.add(&answer, !n_answers.is_multiple_of(self.prompts.n));
+                timings.add(&answer);
+                *n_answers += 1;
+                self.offset = 0;
+                let ids = self.prompts.ids;
+                Ok(Some(TextChoice {
+                    index,
+                    finish_reason: Some(answer.message.finish_reason.as_str()),
+                    prompt_token_ids: ids.then_some(answer.prompt_ids),
+                    token_ids: ids.then_some(answer.ids),
+                    ..std::mem::take(&mut self.choice)
+                }))
+            }
+        }
+    }
+
+    fn piece(&self, choices: Vec<TextChoice>, usage: Option<Usage>, timings: Option<Timings>) -> TextCompletion {
+        let Stamp { id, created, model, fingerprint } = self.stamp.clone();
+        let object = "text_completion";
+        TextCompletion { id, object, created, model, system_fingerprint: fingerprint, choices, usage, timings }
+    }
+}
+
+impl Write for TextWriter {
+    fn event(&mut self, told: Told) -> Result<Option<Event>, ApiError> {
+        let choice = self.take(told, false)?;
+        Ok(choice.map(|choice| {
+            let timings = choice.finish_reason.is_some().then_some(self.counts.2);
+            sse::json(&self.piece(vec![choice], None, timings))
+        }))
+    }
+
+    fn end(self) -> Vec<Event> {
+        let usage = self.wants_usage.then(|| sse::json(&self.piece(Vec::new(), Some(self.counts.1), None)));
+        usage.into_iter().chain([sse::done()]).collect()
+    }
+}

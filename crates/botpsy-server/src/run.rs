@@ -1,0 +1,64 @@
+//! From a blocking answer to an asynchronous one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use botpsy_chat::{ChatError, ChatEvent, Completion};
+use tokio::sync::mpsc;
+
+use crate::app::Shared;
+use crate::queue::Place;
+
+/// What a running answer tells.
+pub(crate) enum Told {
+    Event(ChatEvent),
+    /// One of the answers is complete; the next one follows or the channel ends.
+    Done(Box<Result<Completion, ChatError>>),
+}
+
+/// Answers in the making, one after the other. Dropping it breaks them off within one token.
+pub(crate) struct Running {
+    told: mpsc::UnboundedReceiver<Told>,
+    cancel: Arc<AtomicBool>,
+}
+
+/// Makes answer `i`.
+pub(crate) trait Answer: Send + 'static {
+    fn answer(&self, i: u32, cancel: &AtomicBool, on: &mut dyn FnMut(ChatEvent)) -> Result<Completion, ChatError>;
+}
+
+impl Running {
+    /// Makes `n` answers on a thread of its own.
+    pub(crate) fn start(app: &Shared, answers: impl Answer, n: u32, place: Place) -> Running {
+        // Unbounded: a client that reads slowly must not hold up the others; `max_tokens` bounds what waits.
+        let (tell, told) = mpsc::unbounded_channel();
+        let (app, cancel) = (Arc::clone(app), Arc::new(AtomicBool::new(false)));
+        let cancelled = Arc::clone(&cancel);
+        tokio::task::spawn_blocking(move || {
+            let _place = place;
+            for i in 0..n {
+                let on = &mut |event| drop(tell.send(Told::Event(event)));
+                let answer = answers.answer(i, &cancelled, on);
+                if let Ok(answer) = &answer {
+                    app.counts.add(answer);
+                }
+                let failed = answer.is_err();
+                if tell.send(Told::Done(Box::new(answer))).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        Running { told, cancel }
+    }
+
+    /// What comes next; `None` after the last answer.
+    pub(crate) async fn next(&mut self) -> Option<Told> {
+        self.told.recv().await
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+}

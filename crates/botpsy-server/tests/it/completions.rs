@@ -1,0 +1,86 @@
+//! Plain completions.
+
+use serde_json::{Value, json};
+
+use crate::support::{Served, model_server};
+
+fn complete(served: &Served, body: &Value) -> Value {
+    served.post("/v1/completions", body).ok()
+}
+
+#[test]
+fn text_and_its_tokens_are_continued_alike_whole_and_in_pieces() {
+    let served = model_server();
+    let ids = served.post("/tokenize", &json!({ "content": "The sun rises" })).ok()["tokens"].clone();
+    let of_text = json!({ "prompt": "The sun rises", "max_tokens": 12, "return_token_ids": true });
+    let whole = complete(&served, &of_text);
+    assert_eq!(whole["object"], "text_completion");
+    let choice = &whole["choices"][0];
+    assert_eq!(choice["prompt_token_ids"], ids);
+    let of_ids = complete(&served, &json!({ "prompt": ids, "max_tokens": 12 }));
+    assert_eq!(of_ids["choices"][0]["text"], choice["text"]);
+    let text = served.post("/detokenize", &json!({ "tokens": choice["token_ids"] })).ok();
+    assert_eq!(text["content"], choice["text"]);
+
+    let mut streamed = of_text;
+    streamed["stream"] = true.into();
+    streamed["stream_options"] = json!({ "include_usage": true });
+    let chunks = served.post("/v1/completions", &streamed).chunks();
+    let (usage, pieces) = chunks.split_last().unwrap();
+    let text: String = pieces.iter().map(|piece| piece["choices"][0]["text"].as_str().unwrap()).collect();
+    assert_eq!(choice["text"], text);
+    assert_eq!(usage["usage"]["completion_tokens"], whole["usage"]["completion_tokens"]);
+}
+
+#[test]
+fn several_prompts_and_answers_come_in_order() {
+    let served = model_server();
+    let body = json!({ "prompt": ["One", "Two"], "n": 2, "max_tokens": 4, "echo": true, "temperature": 1.2 });
+    let reply = complete(&served, &body);
+    let choices = reply["choices"].as_array().unwrap();
+    let begins: Vec<&str> = choices.iter().map(|choice| &choice["text"].as_str().unwrap()[..3]).collect();
+    assert_eq!(begins, ["One", "One", "Two", "Two"]);
+    let indices: Vec<u64> = choices.iter().map(|choice| choice["index"].as_u64().unwrap()).collect();
+    assert_eq!(indices, [0, 1, 2, 3]);
+}
+
+#[test]
+fn prompt_log_probabilities_agree_with_those_of_an_answer() {
+    let served = model_server();
+    let greedy = json!({ "prompt": "The sun rises", "max_tokens": 6, "temperature": 0, "presence_penalty": 0, "logprobs": 2,
+        "return_token_ids": true });
+    let answer = complete(&served, &greedy);
+    let choice = &answer["choices"][0];
+    let mut ids = choice["prompt_token_ids"].as_array().unwrap().clone();
+    let n_prompt = ids.len();
+    ids.extend(choice["token_ids"].as_array().unwrap().clone());
+    let scored = complete(&served, &json!({ "prompt": ids, "max_tokens": 1, "prompt_logprobs": 1 }));
+    let entries = scored["choices"][0]["prompt_logprobs"].as_array().unwrap();
+    assert_eq!((entries.len(), &entries[0]), (ids.len(), &Value::Null));
+    for (i, logprob) in choice["logprobs"]["token_logprobs"].as_array().unwrap().iter().enumerate() {
+        let entry = &entries[n_prompt + i][ids[n_prompt + i].to_string()];
+        assert_eq!((&entry["logprob"], &entry["rank"]), (logprob, &json!(1)));
+    }
+    let offsets = choice["logprobs"]["text_offset"].as_array().unwrap();
+    assert!(offsets.len() == choice["token_ids"].as_array().unwrap().len() && offsets[0] == 0);
+}
+
+#[test]
+fn what_cannot_be_continued_is_refused_by_name() {
+    let served = model_server();
+    for (body, param) in [
+        (json!({}), "prompt"),
+        (json!({ "prompt": "" }), "prompt"),
+        (json!({ "prompt": [] }), "prompt"),
+        (json!({ "prompt": [1, "two"] }), "prompt"),
+        (json!({ "prompt": [4_000_000_000_u64] }), "prompt"),
+        (json!({ "prompt": "a", "suffix": "z" }), "suffix"),
+        (json!({ "prompt": "a", "best_of": 2 }), "best_of"),
+        (json!({ "prompt": "a", "prompt_logprobs": 21 }), "prompt_logprobs"),
+        (json!({ "prompt": "a", "logprobs": -1 }), "logprobs"),
+        (json!({ "prompt": "a", "temperature": -1 }), "temperature"),
+        (json!({ "prompt": "a", "temperature": "hot" }), "temperature"),
+    ] {
+        assert_eq!(served.post("/v1/completions", &body).error(400)["param"], param, "{body}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The server as clients meet it: a real socket, a real HTTP client, the small demonstration model or a script behind it.
+
+#![allow(clippy::unwrap_used)]
+
+mod cases;
+mod chat;
+mod completions;
+mod edge;
+mod malformed;
+mod native;
+mod support;

@@ -1,0 +1,81 @@
+//! Hostile requests, byte for byte, each followed by a good one.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{fixture, options, told_server, user};
+
+const KEY: &str = "test-key";
+
+/// The status of what comes back, and all of it.
+fn send(what: &str, address: SocketAddr, bytes: &[u8]) -> (u64, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    // The server may refuse before it has read all.
+    let _ = stream.write_all(bytes);
+    let (mut reply, mut piece) = (Vec::new(), [0; 4096]);
+    while !is_complete(&reply) {
+        match stream.read(&mut piece) {
+            Ok(n) if n > 0 => reply.extend(&piece[..n]),
+            _ => break,
+        }
+    }
+    let reply = String::from_utf8_lossy(&reply).into_owned();
+    let status = reply.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.unwrap_or_else(|| panic!("{what}: no reply but {reply:?}")), reply)
+}
+
+/// Whether a reply has all the bytes that it announces.
+fn is_complete(reply: &[u8]) -> bool {
+    let Some(end) = reply.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&reply[..end]).to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    length.is_some_and(|length| reply.len() >= end + 4 + length.trim().parse::<usize>().unwrap())
+}
+
+#[test]
+fn hostile_requests_get_their_status_and_the_server_goes_on() {
+    let mut options = options();
+    options.keys = vec!["another".to_owned(), KEY.to_owned()];
+    let (served, _) = told_server(options);
+    let manifest = std::fs::read_to_string(fixture("safety/malformed/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let cases = manifest["cases"].as_array().unwrap().iter().filter(|case| case["kind"] == "http");
+    let mut n = 0;
+    for case in cases {
+        let file = case["file"].as_str().unwrap();
+        let bytes = std::fs::read(fixture("safety/malformed").join(file)).unwrap();
+        let end = bytes.windows(2).position(|pair| pair == b"\r\n").unwrap() + 2;
+        let port = served.address.port().to_string();
+        let (line, rest) = bytes.split_at(end);
+        let place = rest.windows(4).position(|four| four == b"PORT");
+        let mut request = line.to_vec();
+        if case["send_auth"] != false {
+            request.extend(format!("Authorization: Bearer {KEY}\r\n").bytes());
+        }
+        match place.filter(|place| *place < 64) {
+            Some(place) => {
+                request.extend(&rest[..place]);
+                request.extend(port.bytes());
+                request.extend(&rest[place + 4..]);
+            }
+            None => request.extend(rest),
+        }
+        let (status, reply) = send(file, served.address, &request);
+        let allowed = case["status"].as_array().unwrap();
+        assert!(allowed.contains(&status.into()), "{file}: {status}, not {allowed:?}: {reply}");
+        assert!(!reply.contains("panicked"), "{file}: {reply}");
+        let good = json!({ "messages": user("hi"), "max_tokens": 1 }).to_string();
+        let good = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {KEY}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{good}",
+            good.len()
+        );
+        assert_eq!(send(file, served.address, good.as_bytes()).0, 200, "after {file}");
+        n += 1;
+    }
+    assert!(n >= 34, "{n} cases");
+}

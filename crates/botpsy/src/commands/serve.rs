@@ -1,0 +1,148 @@
+//! `botpsy serve`.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, anyhow};
+use botpsy_chat::{ChatModel, LoadOptions, Overrides};
+use botpsy_server::{Backend, Options, Server, Stop};
+use serde_json::{Map, Value};
+
+use crate::args::ServeArgs;
+use crate::failure::{Exit, OrFail, bad_input};
+use crate::{input, model_flags, output};
+
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
+    let mut template_kwargs = template_kwargs(args)?;
+    let overrides = overrides(args, &mut template_kwargs)?;
+    let template = args.chat_template_file.as_deref().map(input::chat_template).transpose()?;
+    let keys = keys(args)?;
+    if keys.is_empty() && !args.host.is_loopback() {
+        let error = anyhow!("--host {}: other machines could connect, and no key is set", args.host);
+        return Err(bad_input(error, "set one with --api-key, or leave --host out"));
+    }
+    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).try_init();
+
+    let address = SocketAddr::new(args.host, args.port);
+    let server = Server::bind(Options {
+        address,
+        name: name(args),
+        keys: keys.clone(),
+        origins: args.cors_origin.clone(),
+        max_waiting: usize::from(args.queue),
+    });
+    let server = server
+        .with_context(|| format!("{address}: cannot listen there"))
+        .or_failed("take another --port, or stop the program that has this one")?;
+    let address = server.address().or_failed("run it again; if that does not help, report it")?;
+    stop_on_interrupt(server.stopper())?;
+
+    let started = std::time::Instant::now();
+    let load = || {
+        let context = args.load.ctx.map(|tokens| tokens as usize);
+        let options = LoadOptions {
+            context,
+            overrides,
+            template,
+            template_kwargs,
+            ..model_flags::load_options(&args.load.model)
+        };
+        let source = model_flags::source(&args.load.model.model);
+        let model = ChatModel::load(&source, &options).map_err(model_flags::model_error)?;
+        for notice in model.notices() {
+            output::note(&notice.to_string());
+        }
+        anyhow::Ok(Backend::from(model))
+    };
+    let ready = |backend: &Backend| tell(&backend.model, address, !keys.is_empty(), started.elapsed().as_secs_f64());
+    server.run(load, ready).map(|()| Exit::Done)
+}
+
+/// Where it is, and how to ask it.
+fn tell(model: &ChatModel, address: SocketAddr, has_key: bool, seconds: f64) {
+    let settings = model.in_force(&Overrides::default());
+    let thinking = if settings.thinking == Some(false) { "off" } else { "on" };
+    let context = model.engine().options().context_tokens;
+    let who = match address.ip() {
+        ip if ip.is_loopback() => "programs on this machine",
+        _ => "other machines too",
+    };
+    let key = if has_key { " -H 'Authorization: Bearer KEY'" } else { "" };
+    output::note(&format!("loaded in {seconds:.1} s; context {context} tokens, thinking {thinking}"));
+    if let Some(remark) = model.remark() {
+        output::note(remark);
+    }
+    output::note(&format!("listening at http://{address} for {who}"));
+    output::note(&format!("base URL for OpenAI clients: http://{address}/v1"));
+    output::note(&format!(
+        "try: curl http://{address}/v1/chat/completions -H 'Content-Type: application/json'{key} -d \
+         '{{\"messages\": [{{\"role\": \"user\", \"content\": \"Wake me at 7\"}}]}}'"
+    ));
+}
+
+/// Ctrl-C once lets answers end, twice ends the program.
+fn stop_on_interrupt(stop: Stop) -> anyhow::Result<()> {
+    let stopping = AtomicBool::new(false);
+    let handler = move || {
+        if stopping.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        output::note("stopping: answers in the making have ten seconds");
+        stop.stop();
+    };
+    ctrlc::set_handler(handler).or_failed("run it again; if that does not help, report it")
+}
+
+fn name(args: &ServeArgs) -> String {
+    let file = || args.load.model.model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    args.alias.clone().unwrap_or_else(file)
+}
+
+fn keys(args: &ServeArgs) -> anyhow::Result<Vec<String>> {
+    let mut keys = args.api_key.clone();
+    if let Some(path) = &args.api_key_file {
+        keys.extend(key_file(path)?);
+    }
+    if keys.iter().any(|key| key.trim().is_empty()) {
+        return Err(bad_input(anyhow!("--api-key: a key is empty"), "give a key, or leave the flag out"));
+    }
+    Ok(keys)
+}
+
+fn key_file(path: &Path) -> anyhow::Result<Vec<String>> {
+    let keys: Vec<String> =
+        input::file_text(path)?.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    if keys.is_empty() {
+        return Err(bad_input(anyhow!("{}: holds no key", path.display()), "write one key a line"));
+    }
+    Ok(keys)
+}
+
+fn template_kwargs(args: &ServeArgs) -> anyhow::Result<Map<String, Value>> {
+    match &args.chat_template_kwargs {
+        None => Ok(Map::new()),
+        Some(text) => serde_json::from_str(text)
+            .context("--chat-template-kwargs: expected a JSON object")
+            .or_bad_input("quote it for your shell: --chat-template-kwargs '{\"enable_thinking\": true}'"),
+    }
+}
+
+/// What the flags state; `enable_thinking` moves from the variables of the template to there.
+fn overrides(args: &ServeArgs, kwargs: &mut Map<String, Value>) -> anyhow::Result<Overrides> {
+    let stated = model_flags::chat_overrides(&args.sampling, &args.thinking);
+    let wish = match kwargs.shift_remove("enable_thinking") {
+        None => None,
+        Some(Value::Bool(wish)) => Some(wish),
+        Some(other) => {
+            let error = anyhow!("--chat-template-kwargs: enable_thinking is {other}");
+            return Err(bad_input(error, "it must be true or false"));
+        }
+    };
+    let budget = match args.reasoning_budget {
+        None => Overrides::default(),
+        Some(0) => Overrides { thinking: Some(false), ..Overrides::default() },
+        Some(n) => Overrides { thinking_budget: Some(u32::try_from(n).unwrap_or(u32::MAX)), ..Overrides::default() },
+    };
+    Ok(stated.or(&budget).or(&Overrides { thinking: wish, ..Overrides::default() }))
+}
