@@ -3,6 +3,7 @@
 use std::fmt;
 
 use botpsy_engine::{CloseReason, Logprobs, Repetition, Stats};
+use botpsy_text::tool_call::constrain::Dropped;
 use botpsy_text::tool_call::{Delta, ParsedMessage};
 
 /// Something that happened while an answer was made.
@@ -46,6 +47,8 @@ pub enum Notice {
         /// The limit.
         max_tokens: u32,
     },
+    /// Something in a tool's schema that calls are not held to while they are written.
+    NotEnforced(Dropped),
     /// The answer was cut by the token limit or the end of the context.
     Cut {
         /// Tokens that were written.
@@ -73,6 +76,7 @@ impl fmt::Display for Notice {
                     "max_tokens is {max_tokens}: with thinking on, the answer may be cut; {FEW_TOKENS} or more is safer"
                 )
             }
+            Notice::NotEnforced(dropped) => write!(f, "{dropped}"),
             Notice::Cut { tokens } => write!(f, "the answer was cut after {tokens} tokens: allow more with max_tokens"),
             Notice::ThoughtClosed { reason: CloseReason::Budget, tokens } => {
                 write!(f, "the thought was closed after its budget of {tokens} tokens")

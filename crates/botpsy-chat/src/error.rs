@@ -45,6 +45,9 @@ pub enum ChatError {
         /// Length of the context.
         context_tokens: usize,
     },
+    /// A schema that cannot be enforced where that was asked for.
+    #[error(transparent)]
+    Grammar(#[from] botpsy_text::tool_call::constrain::GrammarError),
     /// An answer that cannot be gone on with.
     #[error("messages[{index}]: {problem}")]
     Continue {

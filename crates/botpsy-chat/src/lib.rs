@@ -15,6 +15,7 @@
 //! ```
 
 mod answer;
+mod constrain;
 mod error;
 mod memory;
 mod model;

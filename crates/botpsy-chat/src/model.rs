@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
 use botpsy_format::FileBytes;
@@ -13,6 +13,7 @@ use botpsy_model::{Activations, Checkpoint, Config, Model};
 use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
+use botpsy_text::tool_call::constrain::Grammars;
 use botpsy_text::tool_call::{Stop, THINK_OPEN, Thinking};
 use serde_json::{Map, Value};
 
@@ -91,6 +92,8 @@ pub struct ChatModel {
     /// Flags before the file's own defaults.
     overrides: Overrides,
     template_kwargs: Map<String, Value>,
+    /// Made when an answer is first held to one.
+    grammars: OnceLock<Option<Arc<Grammars>>>,
     notices: Vec<Notice>,
 }
 
@@ -130,6 +133,7 @@ impl ChatModel {
             session: Mutex::new(Session::new(&engine)),
             overrides: options.overrides.or(&vocabulary.defaults),
             template_kwargs: options.template_kwargs.clone(),
+            grammars: OnceLock::new(),
             vocabulary,
             engine,
             notices: notice.into_iter().collect(),
@@ -154,6 +158,10 @@ impl ChatModel {
     /// Tokens that end an answer.
     pub fn eos(&self) -> &[u32] {
         &self.vocabulary.eos
+    }
+
+    pub(crate) fn made_grammars(&self) -> &OnceLock<Option<Arc<Grammars>>> {
+        &self.grammars
     }
 
     /// What the file says about itself for people, such as that it is a demonstration.
@@ -334,12 +342,12 @@ impl Provider for ChatModel {
         let stated = self.in_force(&request.overrides).max_tokens;
         let few =
             prompted.thinking && settings.max_tokens < FEW_TOKENS && stated != self.vocabulary.defaults.max_tokens;
-        let job = Job { choice: request.choice, ..self.job(prompted, &settings)? };
-        let mut notices = Vec::new();
+        let mut job = Job { choice: request.choice, ..self.job(prompted, &settings)? };
+        let mut notices = self.constrain(&mut job, request, thinking)?;
         if few {
             notices.push(Notice::FewTokens { max_tokens: settings.max_tokens });
-            on(ChatEvent::Notice(notices[0].clone()));
         }
+        notices.iter().for_each(|notice| on(ChatEvent::Notice(notice.clone())));
         let mut completion = self.answer(job, cancel, Reader::new(request, thinking, on))?;
         completion.notices.splice(0..0, notices);
         Ok(completion)

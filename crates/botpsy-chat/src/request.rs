@@ -2,6 +2,7 @@
 
 use botpsy_text::conversation::{Conversation, Message, Role};
 use botpsy_text::tool_call::ToolChoice;
+use botpsy_text::tool_call::constrain::AnswerFormat;
 use serde_json::{Map, Value};
 
 use crate::Overrides;
@@ -21,6 +22,10 @@ pub struct Request {
     pub template_kwargs: Map<String, Value>,
     /// Whether the last message, one of the assistant, is an answer that was begun and is to be gone on with.
     pub continues: bool,
+    /// What the content must be, if it is more than text.
+    pub format: Option<AnswerFormat>,
+    /// Whether calls are not held to the tools' schemas while they are written: to see what the model does by itself.
+    pub free_calls: bool,
     /// Whether the answer ends after its first call.
     pub one_call: bool,
     /// Which of several answers to the same request this is; equal numbers give equal answers.

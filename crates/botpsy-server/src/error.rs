@@ -90,6 +90,8 @@ impl From<ChatError> for ApiError {
                 let field = message.split(':').next().unwrap_or("messages").to_owned();
                 ApiError::field(field, message)
             }
+            ChatError::Grammar(error) => ApiError::field(error.field, message),
+            ChatError::Engine(botpsy_engine::Error::NothingAllowed) => ApiError::field("logit_bias", message),
             ChatError::Continue { index, .. } => ApiError::field(format!("messages[{index}]"), message),
             ChatError::Template(_) => ApiError::field("messages", message),
             ChatError::Engine(botpsy_engine::Error::Setting { field, .. }) => ApiError::field(field, message),

@@ -37,15 +37,29 @@ impl TokenMask {
     /// Allows every token.
     pub fn allow_all(&mut self) {
         self.words.fill(u64::MAX);
-        let spare = self.words.len() * 64 - self.len;
-        if let Some(last) = self.words.last_mut() {
-            *last >>= spare;
-        }
+        self.trim();
     }
 
     /// Denies every token.
     pub fn clear(&mut self) {
         self.words.fill(0);
+    }
+
+    /// Allows exactly the tokens whose bits are set, the lowest first; those beyond are denied.
+    pub fn set_bits(&mut self, bits: &[u32]) {
+        self.clear();
+        for (i, half) in bits.iter().enumerate().take(self.len.div_ceil(32)) {
+            self.words[i / 2] |= u64::from(*half) << (i % 2 * 32);
+        }
+        self.trim();
+    }
+
+    /// Denies what lies beyond the vocabulary.
+    fn trim(&mut self) {
+        let spare = self.words.len() * 64 - self.len;
+        if let Some(last) = self.words.last_mut() {
+            *last = *last << spare >> spare;
+        }
     }
 
     /// Allows `id`.

@@ -3,6 +3,7 @@
 use botpsy_chat::{ChatError, Request};
 use botpsy_text::conversation::{Conversation, Role};
 use botpsy_text::tool_call::ToolChoice;
+use botpsy_text::tool_call::constrain::AnswerFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -133,11 +134,12 @@ impl ChatRequest {
             }
         };
         self.effort(&mut overrides)?;
-        self.refuse_formats()?;
         Ok(Request {
             continues: self.continues(&conversation)?,
+            format: self.format()?,
             stop: self.sampling.stops()?,
             one_call: fields.parallel_tool_calls == Some(false),
+            free_calls: false,
             conversation,
             overrides,
             tool_choice,
@@ -163,22 +165,25 @@ impl ChatRequest {
         Ok(continues)
     }
 
-    /// What cannot be honoured yet is refused by name.
-    fn refuse_formats(&self) -> Result<(), ApiError> {
-        let format = match &self.fields.response_format {
-            None | Some(Value::Null) => return Ok(()),
-            Some(format) => format.get("type").and_then(Value::as_str),
+    /// What the content must be.
+    fn format(&self) -> Result<Option<AnswerFormat>, ApiError> {
+        let Some(format) = self.fields.response_format.as_ref().filter(|format| !format.is_null()) else {
+            return Ok(None);
         };
-        match format {
-            Some("text") => Ok(()),
-            Some(kind @ ("json_object" | "json_schema")) => {
-                let message = format!("response_format of type {kind} is not supported: leave it out");
-                Err(ApiError::field("response_format", message).with_code("unsupported_parameter"))
+        let schema = format.pointer("/json_schema/schema").or_else(|| format.get("schema"));
+        let schema = schema.filter(|schema| !schema.is_null());
+        match (format.get("type").and_then(Value::as_str), schema) {
+            (Some("text"), _) => Ok(None),
+            (Some("json_object"), None) => Ok(Some(AnswerFormat::JsonObject)),
+            (Some("json_object" | "json_schema"), Some(schema)) => Ok(Some(AnswerFormat::JsonSchema(schema.clone()))),
+            (Some("json_schema"), None) => {
+                let field = "response_format.json_schema.schema";
+                Err(ApiError::field(field, format!("{field} is missing")))
             }
-            _ => Err(ApiError::field(
-                "response_format.type",
-                "response_format.type must be text, json_object or json_schema",
-            )),
+            _ => {
+                let field = "response_format.type";
+                Err(ApiError::field(field, format!("{field} must be text, json_object or json_schema")))
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 mod cases;
 mod chat;
 mod completions;
+mod constrained;
 mod edge;
 mod malformed;
 mod native;

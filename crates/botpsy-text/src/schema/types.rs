@@ -118,6 +118,7 @@ impl FromIterator<Type> for TypeSet {
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     types: HashMap<String, TypeSet>,
+    order: Vec<String>,
     required: Vec<String>,
 }
 
@@ -132,6 +133,11 @@ impl Parameters {
     /// The types of a declared parameter; `None` when it is not declared.
     pub fn types(&self, name: &str) -> Option<TypeSet> {
         self.types.get(name).copied()
+    }
+
+    /// The declared names, those of the schema's own properties in its order first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.order.iter().map(String::as_str)
     }
 
     /// Whether the parameter is declared.
@@ -200,6 +206,9 @@ impl<'a> Walk<'a> {
         };
         for (name, property) in node.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let types = Walk::new(self.root).types(property, 0);
+            if !into.types.contains_key(name) {
+                into.order.push(name.clone());
+            }
             let known = into.types.entry(name.clone()).or_insert(types);
             *known = known.union(types);
         }
@@ -245,7 +254,7 @@ fn branches<'a>(node: &'a Map<String, Value>, key: &str) -> &'a [Value] {
 }
 
 /// The target of a local reference: `#` or `#/a/0/b`, with `~0`, `~1` and percent escapes.
-fn resolve<'a>(root: &'a Value, reference: &Value) -> Option<&'a Value> {
+pub(crate) fn resolve<'a>(root: &'a Value, reference: &Value) -> Option<&'a Value> {
     let pointer = reference.as_str()?.strip_prefix('#')?;
     root.pointer(&percent_decode(pointer)?)
 }

@@ -17,6 +17,7 @@
 //! streamed output and a whole one give the same message.
 
 mod channel;
+pub mod constrain;
 mod delivery;
 mod fault;
 mod format;

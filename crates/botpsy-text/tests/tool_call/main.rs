@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cases;
+mod constrain;
 mod fuzz;
 mod laws;
 mod round_trip;

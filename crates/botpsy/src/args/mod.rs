@@ -12,6 +12,7 @@ mod model;
 mod run;
 mod serve;
 mod text;
+mod tools;
 
 use std::ffi::OsString;
 
@@ -24,6 +25,7 @@ pub(crate) use run::{
 };
 pub(crate) use serve::ServeArgs;
 pub(crate) use text::{DetokenizeArgs, ParseArgs, RenderArgs, StopArg, TokenizeArgs};
+pub(crate) use tools::{CheckArgs, ToolsArgs, ToolsCommand};
 
 const AFTER_HELP: &str = "\
 Results go to standard output, everything else to standard error.
@@ -45,6 +47,7 @@ pub(crate) enum Command {
     Ask(AskArgs),
     Chat(ChatArgs),
     Serve(ServeArgs),
+    Tools(ToolsArgs),
     Generate(GenerateArgs),
     Logits(LogitsArgs),
     Tokenize(TokenizeArgs),

@@ -43,6 +43,9 @@ pub(crate) struct AskArgs {
     /// The tools on offer: a file with a JSON array of OpenAI tool objects [default: eight everyday tools]
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
+    /// Let the model write calls as it likes, instead of holding them to the tools' schemas
+    #[arg(long)]
+    pub(crate) free_calls: bool,
     /// A text by somebody else for the model to read; may be given several times
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,

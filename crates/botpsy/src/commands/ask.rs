@@ -34,7 +34,7 @@ pub(crate) fn run(args: &AskArgs) -> anyhow::Result<Exit> {
         output::note(remark);
     }
     let conversation = Conversation { messages: messages(wish, texts), tools };
-    let request = Request { conversation, ..Request::default() };
+    let request = Request { conversation, free_calls: args.free_calls, ..Request::default() };
     let completion = answer(&model, &request, &cancel, quiet, args.json)?;
     if args.json {
         output::json(&result(&completion, load_ms, started))?;

@@ -13,6 +13,7 @@ mod parse;
 mod render;
 mod serve;
 mod tokenize;
+mod tools;
 mod welcome;
 
 use crate::args::{Cli, Command};
@@ -25,6 +26,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Ask(args)) => ask::run(&args),
         Some(Command::Chat(args)) => chat::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Tools(args)) => tools::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Logits(args)) => logits::run(&args),
         Some(Command::Tokenize(args)) => tokenize::run(&args),

@@ -75,7 +75,7 @@ fn answers_are_those_of_the_reference() {
         let parsed = run(&["parse", "--thinking"], text).json();
         let models = ["embedded"].into_iter().chain(all.as_deref().map(str));
         for model in models {
-            let answer = ask(&["-m", model, user]);
+            let answer = ask(&["--free-calls", "-m", model, user]);
             for key in ["reasoning_content", "content", "tool_calls"] {
                 assert_eq!(answer[key], parsed[key], "{model}: {user}");
             }
@@ -84,6 +84,15 @@ fn answers_are_those_of_the_reference() {
             assert_eq!(answer["timings"]["generated_tokens"], n_ids, "{model}: {user}");
         }
     }
+}
+
+#[test]
+fn a_call_is_held_to_the_tools_on_offer() {
+    let wish = "Add the dentist on Friday at 3 pm.";
+    let name = |flags: &[&str]| ask(&[flags, &[wish]].concat())["tool_calls"][0]["name"].clone();
+    let offered = |name: &Value| tools().iter().any(|tool| tool["function"]["name"] == *name);
+    assert!(!offered(&name(&["--free-calls"])), "by itself this model invents a tool");
+    assert!(offered(&name(&[])));
 }
 
 /// The prompt tokens that a text adds.

@@ -17,6 +17,7 @@ fn help_is_as_kept() {
     check("ask", expect_file!["../data/help/ask.txt"]);
     check("chat", expect_file!["../data/help/chat.txt"]);
     check("serve", expect_file!["../data/help/serve.txt"]);
+    check("tools", expect_file!["../data/help/tools.txt"]);
     check("generate", expect_file!["../data/help/generate.txt"]);
     check("logits", expect_file!["../data/help/logits.txt"]);
     check("tokenize", expect_file!["../data/help/tokenize.txt"]);

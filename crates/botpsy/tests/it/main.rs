@@ -19,3 +19,4 @@ mod render;
 mod serve;
 mod support;
 mod tokenize;
+mod tools;

@@ -1,0 +1,119 @@
+//! Answers that are held to a schema while they are written.
+
+use serde_json::{Value, json};
+
+use crate::support::{model_server, user};
+
+fn tools(strict: bool) -> Value {
+    json!([
+        { "type": "function", "function": { "name": "create_event", "description": "Creates an event", "strict": strict,
+            "parameters": { "type": "object", "properties": {
+                "title": { "type": "string" }, "day": { "enum": ["mon", "tue", "fri"] },
+                "hours": { "type": "integer", "minimum": 1, "maximum": 12 }, "all_day": { "type": "boolean" },
+                "guests": { "type": "array", "items": { "type": "string" }, "maxItems": 2 },
+            }, "required": ["title", "day", "hours"], "additionalProperties": false } } },
+        { "type": "function", "function": { "name": "set_alarm", "description": "Sets an alarm",
+            "parameters": { "type": "object", "properties": { "time": { "type": "string" } }, "required": ["time"] } } },
+    ])
+}
+
+/// Whether a call's arguments are what the schema allows.
+fn check(call: &Value) {
+    let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+    let is =
+        |key: &str, fits: &dyn Fn(&Value) -> bool| assert!(arguments.get(key).is_none_or(fits), "{key}: {arguments}");
+    match call["function"]["name"].as_str().unwrap() {
+        "create_event" => {
+            assert!(["title", "day", "hours"].iter().all(|key| arguments.get(*key).is_some()), "{arguments}");
+            is("title", &Value::is_string);
+            is("day", &|day| ["mon", "tue", "fri"].iter().any(|name| day == name));
+            is("hours", &|hours| hours.as_u64().is_some_and(|hours| (1..=12).contains(&hours)));
+            is("all_day", &Value::is_boolean);
+            is("guests", &|guests| guests.as_array().is_some_and(|guests| guests.iter().all(Value::is_string)));
+        }
+        "set_alarm" => is("time", &Value::is_string),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn calls_fit_their_schema_however_wildly_they_are_drawn() {
+    let served = model_server();
+    let mut n_calls = 0;
+    for seed in 0..24 {
+        // Nearly every token is as likely as every other: only the grammar keeps the form.
+        let mut body = json!({ "messages": user("Put lunch with Ana on Friday"), "tools": tools(seed % 2 == 0), "seed": seed,
+            "temperature": 1.5 + 0.1 * f64::from(seed % 8), "top_k": 0, "top_p": 1, "max_tokens": 1500, "thinking_budget": 40,
+            "tool_choice": "required" });
+        if seed % 3 == 0 {
+            body["tool_choice"] = json!({ "type": "function", "function": { "name": "create_event" } });
+        }
+        let reply = served.chat(&body).ok();
+        let choice = &reply["choices"][0];
+        let calls = choice["message"]["tool_calls"].as_array().cloned().unwrap_or_default();
+        if choice["finish_reason"] == "length" {
+            // A text that found no end; nothing of it is a call.
+            continue;
+        }
+        assert!(!calls.is_empty(), "{reply}");
+        assert!(seed % 3 != 0 || (calls.len() == 1 && calls[0]["function"]["name"] == "create_event"), "{reply}");
+        calls.iter().for_each(check);
+        n_calls += calls.len();
+    }
+    assert!(n_calls >= 8, "{n_calls} calls");
+}
+
+#[test]
+fn an_answer_in_json_fits_its_schema() {
+    let served = model_server();
+    let schema = json!({ "type": "object", "properties": {
+        "city": { "enum": ["Oslo", "Rome"] }, "days": { "type": "integer", "minimum": 1, "maximum": 9 },
+    }, "required": ["city", "days"], "additionalProperties": false });
+    for thinking in [true, false] {
+        for stream in [false, true] {
+            let reply = served.chat(&json!({ "messages": user("Where to?"), "stream": stream, "max_tokens": 400,
+                "chat_template_kwargs": { "enable_thinking": thinking },
+                "response_format": { "type": "json_schema", "json_schema": { "name": "trip", "schema": schema } } }));
+            let content = if stream {
+                let pieces = reply.chunks();
+                let texts =
+                    pieces.iter().map(|piece| piece["choices"][0]["delta"]["content"].as_str().unwrap_or_default());
+                texts.collect::<String>()
+            } else {
+                reply.ok()["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+            };
+            let value: Value = serde_json::from_str(&content).unwrap_or_else(|error| panic!("{error}: {content:?}"));
+            assert!(["Oslo", "Rome"].iter().any(|city| value["city"] == *city), "{value}");
+            assert!(value["days"].as_u64().is_some_and(|days| (1..=9).contains(&days)), "{value}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_enforced_is_refused_where_that_was_asked_for_and_told_elsewhere() {
+    let served = model_server();
+    let tool = |strict: bool| {
+        json!([{ "type": "function", "function": { "name": "f", "strict": strict, "parameters": { "type": "object",
+            "properties": { "code": { "type": "string", "pattern": "^(?=.*[0-9])[a-z]+$" } } } } }])
+    };
+    let strict = json!({ "messages": user("hi"), "tools": tool(true) });
+    assert_eq!(served.chat(&strict).error(400)["param"], "tools[0].function.parameters.properties.code.pattern");
+    let plain = served.chat(&json!({ "messages": user("hi"), "tools": tool(false), "max_tokens": 40 })).ok();
+    let notices = plain["notices"].as_array().unwrap();
+    assert!(notices.iter().any(|notice| notice.as_str().unwrap().contains("properties.code.pattern")), "{plain}");
+    for (format, param) in [
+        (json!({ "type": "json_schema" }), "response_format.json_schema.schema"),
+        (json!({ "type": "xml" }), "response_format.type"),
+        (
+            json!({ "type": "json_schema", "json_schema": { "schema": { "type": "strnig" } } }),
+            "response_format.json_schema.schema",
+        ),
+        (
+            json!({ "type": "json_schema", "json_schema": { "schema": { "$ref": "http://127.0.0.1:1/x.json" } } }),
+            "response_format.json_schema.schema",
+        ),
+    ] {
+        let error = served.chat(&json!({ "messages": user("hi"), "response_format": format })).error(400);
+        assert_eq!(error["param"], param, "{format}: {error}");
+    }
+}

@@ -1,0 +1,136 @@
+//! From the schema of a parameter to a grammar of the raw text that stands for it, closer included.
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::{Type, TypeSet, resolve};
+use crate::tool_call::PARAMETER_CLOSE;
+
+/// The grammar of a value, in Lark's form, and the keywords of its schema that it does not hold to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ValueGrammar {
+    pub(super) lark: String,
+    pub(super) dropped: Vec<&'static str>,
+}
+
+/// What begins the rule of a value in JSON.
+pub(super) const JSON_RULE: &str = "\njson: %json ";
+
+/// Keywords that raw text is not held to.
+const TEXT_KEYWORDS: [&str; 6] = ["pattern", "minLength", "maxLength", "format", "contentEncoding", "not"];
+
+/// Any text up to the first closer; the reader ends the value there too, as what follows is no text.
+pub(super) fn any_text() -> ValueGrammar {
+    let lark = format!("start: text \"\\n\"\ntext[suffix={}]: /(?s:.*)/\n", literal(PARAMETER_CLOSE));
+    ValueGrammar { lark, dropped: Vec::new() }
+}
+
+/// The grammar for parameter `key` of the schema `root`.
+pub(super) fn value(key: &str, schema: &Value, root: &Value) -> ValueGrammar {
+    if let Some(choices) = choices(schema, root, 0)
+        && let Some(texts) = choices.iter().map(spellings).collect::<Option<Vec<_>>>()
+    {
+        let texts: Vec<String> = texts.concat().iter().map(|text| literal(text)).collect();
+        return closed(&texts.join(" | "), Vec::new());
+    }
+    let types = TypeSet::of(schema, root);
+    if types.is_empty() || types.allows(Type::String) {
+        let found = |keyword: &&&str| schema.get(**keyword).is_some();
+        let dropped = TEXT_KEYWORDS.iter().filter(found).copied().collect();
+        return ValueGrammar { dropped, ..any_text() };
+    }
+    let mut branches = Vec::new();
+    let mut spelled = |kind, texts: &[&str]| {
+        if types.allows(kind) {
+            branches.extend(texts.iter().map(|text| literal(text)));
+        }
+    };
+    spelled(Type::Boolean, &["true", "false", "True", "False"]);
+    spelled(Type::Null, &["null", "None"]);
+    let structured = [Type::Integer, Type::Number, Type::Array, Type::Object];
+    if structured.iter().any(|kind| types.allows(*kind)) {
+        branches.push("json".to_owned());
+        let document = document(key, root);
+        return closed(&branches.join(" | "), vec![format!("{JSON_RULE}{document}")]);
+    }
+    closed(&branches.join(" | "), Vec::new())
+}
+
+/// The plainest grammar for these types, where the schema itself cannot be compiled.
+pub(super) fn of_types(schema: &Value, root: &Value) -> ValueGrammar {
+    let types = TypeSet::of(schema, root);
+    let all = [(Type::Integer, "integer"), (Type::Number, "number"), (Type::Array, "array"), (Type::Object, "object")];
+    let named: Vec<&str> = all.iter().filter(|(kind, _)| types.allows(*kind)).map(|(_, name)| *name).collect();
+    if named.is_empty() {
+        return any_text();
+    }
+    let plain = json!({ "type": named });
+    closed("json", vec![format!("{JSON_RULE}{plain}")])
+}
+
+fn closed(value: &str, rules: Vec<String>) -> ValueGrammar {
+    let close = literal(&format!("\n{PARAMETER_CLOSE}\n"));
+    let rules = rules.join("\n");
+    ValueGrammar { lark: format!("start: value {close}\nvalue: {value}\n{rules}\n"), dropped: Vec::new() }
+}
+
+/// A text as a literal of a grammar.
+pub(super) fn literal(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// The values that a schema lists, if it lists all.
+fn choices(schema: &Value, root: &Value, depth: usize) -> Option<Vec<Value>> {
+    let node = schema.as_object().filter(|_| depth < 16)?;
+    if let Some(values) = node.get("enum").and_then(Value::as_array) {
+        return Some(values.clone()).filter(|values| !values.is_empty());
+    }
+    if let Some(value) = node.get("const") {
+        return Some(vec![value.clone()]);
+    }
+    if let Some(target) = node.get("$ref") {
+        return choices(resolve(root, target)?, root, depth + 1);
+    }
+    match node.get("type").and_then(Value::as_str) {
+        Some("null") => return Some(vec![Value::Null]),
+        Some("boolean") => return Some(vec![true.into(), false.into()]),
+        Some(_) => return None,
+        None => {}
+    }
+    let branches = node.get("anyOf").or_else(|| node.get("oneOf"))?.as_array()?;
+    let each = branches.iter().map(|branch| choices(branch, root, depth + 1)).collect::<Option<Vec<_>>>()?;
+    Some(each.concat()).filter(|values| !values.is_empty())
+}
+
+/// How a value may be written; `None` where raw text cannot say it without doubt.
+fn spellings(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Null => Some(vec!["null".to_owned(), "None".to_owned()]),
+        Value::Bool(true) => Some(vec!["true".to_owned(), "True".to_owned()]),
+        Value::Bool(false) => Some(vec!["false".to_owned(), "False".to_owned()]),
+        Value::Number(number) => Some(vec![number.to_string()]),
+        Value::String(text) if text.contains(PARAMETER_CLOSE) || text.is_empty() => None,
+        Value::String(text) => Some(vec![text.clone()]),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The schema of parameter `key` as a document of its own, in which all references still find their targets.
+fn document(key: &str, root: &Value) -> Value {
+    let key = key.replace('~', "~0").replace('/', "~1");
+    json!({ "$defs": { "root": moved(root) }, "$ref": format!("#/$defs/root/properties/{key}") })
+}
+
+/// A schema whose local references lead to where `document` puts it.
+fn moved(schema: &Value) -> Value {
+    match schema {
+        Value::Array(items) => items.iter().map(moved).collect(),
+        Value::Object(node) => {
+            let entry = |(key, value): (&String, &Value)| match value.as_str().and_then(|text| text.strip_prefix('#')) {
+                Some(pointer) if key == "$ref" => (key.clone(), Value::from(format!("#/$defs/root{pointer}"))),
+                _ => (key.clone(), moved(value)),
+            };
+            Value::Object(node.iter().map(entry).collect::<Map<String, Value>>())
+        }
+        other => other.clone(),
+    }
+}
