@@ -1,15 +1,16 @@
 //! A loaded file: tokenizer, template and engine together.
 
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
 use botpsy_format::FileBytes;
 use botpsy_kernels::attention::KvType;
 use botpsy_kernels::{Context, Isa, ThreadPool};
-use botpsy_model::{Activations, Checkpoint, Config, Model};
+use botpsy_model::{Activations, Checkpoint, Config, Model, State};
 use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
@@ -69,6 +70,10 @@ pub struct LoadOptions {
     pub template: Option<Template>,
     /// Variables of the chat template for all requests, which may state others.
     pub template_kwargs: Map<String, Value>,
+    /// Answers that are made at once; 0 counts as 1.
+    pub parallel: usize,
+    /// Bytes for snapshots of prompts that later ones may share; `None`: room for four.
+    pub cache_bytes: Option<usize>,
 }
 
 impl LoadOptions {
@@ -87,8 +92,8 @@ pub struct ChatModel {
     name: String,
     vocabulary: Vocabulary,
     engine: Arc<Engine>,
-    /// One timeline: the next turn of a conversation continues where the last one ended.
-    session: Mutex<Session>,
+    /// Timelines, one for each answer at a time: the next turn of a conversation continues where the last one ended.
+    sessions: Vec<Mutex<Session>>,
     /// Flags before the file's own defaults.
     overrides: Overrides,
     template_kwargs: Map<String, Value>,
@@ -126,11 +131,15 @@ impl ChatModel {
         }
         let (context_tokens, notice) = context_tokens(&config, options);
         let model = Model::load(&ctx, &checkpoint, options.activations)?;
-        let engine_options = EngineOptions { context_tokens, kv_type: options.kv_type, ..EngineOptions::default() };
+        let mut engine_options = EngineOptions { context_tokens, kv_type: options.kv_type, ..EngineOptions::default() };
+        if let Some(bytes) = options.cache_bytes {
+            // Pages of keys and values are shared with the timelines; what each snapshot has to itself is the rest.
+            engine_options.max_snapshots = bytes / State::new(&model, options.kv_type).size_bytes().max(1);
+        }
         let engine = Engine::new(ctx, model, engine_options)?;
         Ok(ChatModel {
             name: checkpoint.file().to_owned(),
-            session: Mutex::new(Session::new(&engine)),
+            sessions: sessions(&engine, options.parallel.max(1)),
             overrides: options.overrides.or(&vocabulary.defaults),
             template_kwargs: options.template_kwargs.clone(),
             grammars: OnceLock::new(),
@@ -275,12 +284,24 @@ impl ChatModel {
         self.answer(job, cancel, PlainReader::new(&request.stop, on))
     }
 
-    /// Runs a job on this model's timeline, telling `reader` of each token.
+    /// The timeline that is free and has the most of the prompt; if none is free, the first that becomes so.
+    fn lease(&self, prompt: &[u32]) -> MutexGuard<'_, Session> {
+        let free = self.sessions.iter().filter_map(|session| match session.try_lock() {
+            Ok(session) => Some(session),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        });
+        // Of those that have nothing of it, the emptiest: what others go on with is not given up for it.
+        let best = free.max_by_key(|session| (session.shares(prompt), Reverse(session.tokens().len())));
+        best.unwrap_or_else(|| self.sessions[0].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs a job on a timeline, telling `reader` of each token.
     fn answer(&self, job: Job, cancel: &AtomicBool, mut reader: impl Listener) -> Result<Completion, ChatError> {
         let mut completion = Completion { prompt_ids: job.prompt.clone(), ..Completion::default() };
         let mut thinking = job.thinking.is_some();
         let mut text = Detokenizer::new(SpecialTokens::Skip);
-        let mut session = self.session.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut session = self.lease(&job.prompt);
         let finish = session.generate(job, cancel, &mut |event| {
             match event {
                 Event::Prefilling { done, total } => reader.event(ChatEvent::Reading { done, total }),
@@ -354,6 +375,14 @@ impl Provider for ChatModel {
     }
 }
 
+/// Timelines that share their snapshots.
+fn sessions(engine: &Arc<Engine>, n: usize) -> Vec<Mutex<Session>> {
+    let first = Session::new(engine);
+    let mut sessions: Vec<Mutex<Session>> = (1..n).map(|_| Mutex::new(first.sibling())).collect();
+    sessions.insert(0, Mutex::new(first));
+    sessions
+}
+
 /// The most threads that are of use here.
 const MAX_THREADS: usize = 256;
 
@@ -375,7 +404,11 @@ fn threads(asked: Option<usize>) -> Result<usize, ChatError> {
 fn context_tokens(config: &Config, options: &LoadOptions) -> (usize, Option<Notice>) {
     let asked = options.context.unwrap_or(CONTEXT);
     let made_for = asked.min(config.context_length);
-    let given = bearable_context(made_for, config.kv_bytes_per_token(options.kv_type), available_bytes());
+    let given = bearable_context(
+        made_for,
+        config.kv_bytes_per_token(options.kv_type) * options.parallel.max(1),
+        available_bytes(),
+    );
     let reason = if given < made_for { "memory does not bear more" } else { "the model was made for no more" };
     // The model's own limit is worth a word only to someone who asked for more.
     let told = given < made_for || (given < asked && options.context.is_some());

@@ -6,6 +6,7 @@ use botpsy_kernels::Context;
 use botpsy_kernels::attention::KvType;
 use botpsy_model::{Logits, Model, Scratch, Segment, State};
 
+use crate::batch::{Active, Batcher};
 use crate::{Error, TokenId};
 
 /// Choices that hold for every session of an engine.
@@ -17,7 +18,7 @@ pub struct EngineOptions {
     pub kv_type: KvType,
     /// Prompt tokens computed between two looks at the cancel flag.
     pub prefill_chunk: usize,
-    /// Snapshots that a session keeps at the stable marks of its prompts.
+    /// Snapshots that a session, and those that share them with it, keep at the stable marks of their prompts.
     pub max_snapshots: usize,
 }
 
@@ -33,8 +34,10 @@ pub struct Engine {
     ctx: Context,
     model: Model,
     options: EngineOptions,
-    /// Buffers of the forward pass. Held during one pass, so passes of several sessions take turns.
+    /// Buffers of the forward pass. Held during one pass.
     scratch: Mutex<Scratch>,
+    /// Passes of several sessions, as one.
+    batcher: Batcher,
 }
 
 impl Engine {
@@ -49,7 +52,7 @@ impl Engine {
             }
         }
         let scratch = Mutex::new(Scratch::new(&model, options.prefill_chunk));
-        Ok(Arc::new(Engine { ctx, model, options, scratch }))
+        Ok(Arc::new(Engine { ctx, model, options, scratch, batcher: Batcher::default() }))
     }
 
     /// The model.
@@ -81,7 +84,12 @@ impl Engine {
         }
     }
 
-    /// Moves `state` on by `tokens`, at most a prefill chunk of them.
+    /// Says that a session begins to answer: passes wait a moment for it while what is given lives.
+    pub(crate) fn enter(&self) -> Active<'_> {
+        self.batcher.enter()
+    }
+
+    /// Moves `state` on by `tokens`, together with what other sessions ask for.
     pub(crate) fn forward(
         &self,
         state: &mut State,
@@ -89,7 +97,7 @@ impl Engine {
         logits: Logits,
         out: &mut Vec<f32>,
     ) -> Result<(), Error> {
-        self.pass(&mut [Segment { state, tokens, logits }], out)
+        self.batcher.run(self, state, tokens, logits, out)
     }
 
     /// One pass over the next tokens of some sequences, at most a prefill chunk of them.

@@ -59,6 +59,9 @@ pub enum Error {
     /// A snapshot of one engine cannot be restored in a session of another.
     #[error("the snapshot was taken from a session of another engine")]
     ForeignSnapshot,
+    /// A pass that was computed together with others broke off by a fault of this program.
+    #[error("the pass that this answer shared with others broke off")]
+    PassFailed,
     /// The model refused its input.
     #[error(transparent)]
     Model(#[from] botpsy_model::ModelError),

@@ -1,8 +1,8 @@
 //! One timeline of tokens, and the reuse of what was computed for it.
 
 use std::ops::{ControlFlow, RangeInclusive};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use botpsy_model::{Logits, State};
 
@@ -16,9 +16,12 @@ use crate::{Engine, Error, TokenId};
 pub struct Session {
     engine: Arc<Engine>,
     now: Timeline,
-    /// Snapshots at stable marks, in the order in which they were taken; at most `EngineOptions::max_snapshots`.
-    marks: Vec<Arc<Timeline>>,
+    /// Snapshots at stable marks, the one that was needed last at the end; at most `EngineOptions::max_snapshots`.
+    marks: Arc<Mutex<Vec<Arc<Timeline>>>>,
 }
+
+/// Of the marks of one prompt, how many are worth a snapshot.
+const MARKS_OF_A_PROMPT: usize = 4;
 
 /// A point to which a session of the same engine can return, any number of times.
 #[derive(Clone, Debug)]
@@ -59,7 +62,17 @@ pub enum Prefill {
 impl Session {
     /// An empty session.
     pub fn new(engine: &Arc<Engine>) -> Self {
-        Session { engine: engine.clone(), now: Timeline::new(engine), marks: Vec::new() }
+        Session { engine: engine.clone(), now: Timeline::new(engine), marks: Arc::default() }
+    }
+
+    /// An empty session that shares the snapshots of this one: what either has read at a mark, both need not read again.
+    pub fn sibling(&self) -> Session {
+        Session { now: Timeline::new(&self.engine), marks: Arc::clone(&self.marks), engine: self.engine.clone() }
+    }
+
+    /// How many tokens of `prompt` this session's own timeline has already, all of it being a prefix of the prompt.
+    pub fn shares(&self, prompt: &[TokenId]) -> usize {
+        if self.now.serves(prompt) { self.now.tokens.len() } else { 0 }
     }
 
     /// The engine that runs this session.
@@ -94,9 +107,8 @@ impl Session {
         self.check_room(prompt.len())?;
         self.engine.check_tokens("prompt", prompt)?;
         let kept = if self.now.serves(prompt) { self.now.tokens.len() } else { 0 };
-        let best = self.marks.iter().filter(|mark| mark.serves(prompt)).max_by_key(|mark| mark.tokens.len());
-        match best.filter(|mark| mark.tokens.len() > kept) {
-            Some(mark) => self.now = Timeline::clone(mark),
+        match self.mark_beyond(kept, prompt) {
+            Some(mark) => self.now = Timeline::clone(&mark),
             None if !self.now.serves(prompt) => self.now = Timeline::new(&self.engine),
             None => {}
         }
@@ -152,7 +164,8 @@ impl Session {
 
     /// A second session that stands where this one stands; from here each goes its own way.
     pub fn fork(&self) -> Session {
-        Session { engine: self.engine.clone(), now: self.now.clone(), marks: self.marks.clone() }
+        let marks = Arc::new(Mutex::new(self.marks().clone()));
+        Session { engine: self.engine.clone(), now: self.now.clone(), marks }
     }
 
     /// The present point, to return to.
@@ -172,6 +185,20 @@ impl Session {
         Ok(())
     }
 
+    fn marks(&self) -> MutexGuard<'_, Vec<Arc<Timeline>>> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The longest mark of more than `kept` tokens from which `prompt` goes on.
+    fn mark_beyond(&self, kept: usize, prompt: &[TokenId]) -> Option<Arc<Timeline>> {
+        let mut marks = self.marks();
+        let serving = marks.iter().enumerate().filter(|(_, mark)| mark.serves(prompt) && mark.tokens.len() > kept);
+        let (at, _) = serving.max_by_key(|(_, mark)| mark.tokens.len())?;
+        let mark = marks.remove(at);
+        marks.push(Arc::clone(&mark));
+        Some(mark)
+    }
+
     fn check_room(&self, tokens: usize) -> Result<(), Error> {
         let context_tokens = self.engine.options().context_tokens;
         if tokens > context_tokens { Err(Error::ContextFull { tokens, context_tokens }) } else { Ok(()) }
@@ -186,7 +213,7 @@ impl Session {
 
     /// The marks in `range`, sorted. Of more than can be kept, the first, which ends what all prompts share, and the last.
     fn choose_marks(&self, marks: &[usize], range: RangeInclusive<usize>) -> Vec<usize> {
-        let max = self.engine.options().max_snapshots;
+        let max = self.engine.options().max_snapshots.min(MARKS_OF_A_PROMPT);
         let mut chosen: Vec<usize> = marks.iter().copied().filter(|mark| range.contains(mark)).collect();
         chosen.sort_unstable();
         chosen.dedup();
@@ -198,18 +225,20 @@ impl Session {
         chosen
     }
 
-    /// Keeps the present point. For the room it takes, one that is off this timeline goes, else the oldest but the first.
-    fn keep_mark(&mut self) {
+    /// Keeps the present point. For the room it takes, one that is off this timeline goes, the one not needed for longest, else
+    /// one in the middle of it.
+    fn keep_mark(&self) {
         let mark = Arc::new(self.now.clone());
-        if let Some(same) = self.marks.iter_mut().find(|kept| kept.tokens == mark.tokens) {
-            // It may know the logits where the one before did not.
-            *same = mark;
-            return;
-        }
-        self.marks.push(mark);
-        if self.marks.len() > self.engine.options().max_snapshots {
-            let stray = self.marks.iter().position(|mark| !self.now.tokens.starts_with(&mark.tokens));
-            self.marks.remove(stray.unwrap_or(1));
+        let mut marks = self.marks();
+        // The one before may not have known the logits.
+        marks.retain(|kept| kept.tokens != mark.tokens);
+        marks.push(mark);
+        if marks.len() > self.engine.options().max_snapshots {
+            let stray = marks.iter().position(|mark| !self.now.tokens.starts_with(&mark.tokens));
+            // The shortest ends what all prompts share, the last is where the next one goes on.
+            let shortest = marks.iter().map(|mark| mark.tokens.len()).min();
+            let middle = marks.iter().position(|mark| Some(mark.tokens.len()) != shortest);
+            marks.remove(stray.or(middle).unwrap_or(0));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The life of a token: prefill, then decode, mask, sample, until something says stop.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ impl Session {
     /// Those of [`Session::prefill`] and [`sample`], and [`Error::ContextFull`] if the prompt leaves no room for a token.
     pub fn generate(&mut self, mut job: Job, cancel: &AtomicBool, emit: Emit<'_>) -> Result<Finish, Error> {
         let limit = job.check(self.engine())?;
+        let engine = Arc::clone(self.engine());
+        let _active = engine.enter();
         let thinking = job.thinking.take().map(Thinking::new).transpose()?;
         let started = Instant::now();
         let cached_tokens = self.sync(&job.prompt)?.kept;

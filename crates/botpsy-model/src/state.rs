@@ -115,6 +115,13 @@ impl State {
         State { pos: 0, layers: config.layer_kinds.iter().map(layer).collect(), kv_type }
     }
 
+    /// The state, leaving one without layers in its place, good for nothing but to be replaced.
+    #[must_use]
+    pub fn take(&mut self) -> State {
+        let empty = State { pos: 0, layers: Vec::new(), kv_type: self.kv_type };
+        std::mem::replace(self, empty)
+    }
+
     /// How many tokens it has read: the position of the next one.
     pub fn pos(&self) -> usize {
         self.pos

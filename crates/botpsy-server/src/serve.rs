@@ -29,6 +29,8 @@ pub struct Options {
     pub keys: Vec<String>,
     /// Web origins that may use the server, beside those of this machine; `*` is all.
     pub origins: Vec<String>,
+    /// Requests that are answered at once; the model must have been loaded for as many.
+    pub parallel: usize,
     /// Requests that may wait while others are answered.
     pub max_waiting: usize,
 }
@@ -74,7 +76,7 @@ impl Server {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let edge = Edge::new(&options.keys, listener.local_addr()?.ip(), options.origins);
-        let app = Arc::new(App::new(options.name, edge, Queue::new(1, options.max_waiting)));
+        let app = Arc::new(App::new(options.name, edge, Queue::new(options.parallel.max(1), options.max_waiting)));
         Ok(Server { listener, runtime, app, stop: watch::channel(false) })
     }
 

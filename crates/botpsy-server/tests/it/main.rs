@@ -9,4 +9,5 @@ mod constrained;
 mod edge;
 mod malformed;
 mod native;
+mod parallel;
 mod support;

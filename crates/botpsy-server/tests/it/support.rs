@@ -33,6 +33,7 @@ pub(crate) fn options() -> Options {
         name: "nano".to_owned(),
         keys: Vec::new(),
         origins: Vec::new(),
+        parallel: 1,
         max_waiting: 8,
     }
 }

@@ -40,9 +40,12 @@ pub(crate) struct ServeArgs {
     /// Requests that may wait; further ones are told to come back later
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) queue: u16,
-    /// Accepted for llama-server's sake: requests are answered one after the other in this version
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Requests that are answered at once, each with a context of its own; also -np
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) parallel: u16,
+    /// Memory for what later prompts may share with earlier ones, such as system prompts and tools
+    #[arg(long, value_name = "MB", default_value_t = 512)]
+    pub(crate) cache_ram: u32,
     /// Accepted for llama-server's sake: the chat template is always used
     #[arg(long)]
     pub(crate) jinja: bool,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         name: name(args),
         keys: keys.clone(),
         origins: args.cors_origin.clone(),
+        parallel: usize::from(args.parallel),
         max_waiting: usize::from(args.queue),
     });
     let server = server
@@ -40,12 +42,15 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
 
     let started = std::time::Instant::now();
     let load = || {
+        let (parallel, cache_bytes) = (usize::from(args.parallel), Some((args.cache_ram as usize) * 1_000_000));
         let context = args.load.ctx.map(|tokens| tokens as usize);
         let options = LoadOptions {
             context,
             overrides,
             template,
             template_kwargs,
+            parallel,
+            cache_bytes,
             ..model_flags::load_options(&args.load.model)
         };
         let source = model_flags::source(&args.load.model.model);
@@ -55,7 +60,12 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         }
         anyhow::Ok(Backend::from(model))
     };
-    let ready = |backend: &Backend| tell(&backend.model, address, !keys.is_empty(), started.elapsed().as_secs_f64());
+    let ready = |backend: &Backend| {
+        // The first request with tools need not wait for the grammars of the whole vocabulary.
+        let model = Arc::clone(&backend.model);
+        std::thread::spawn(move || model.grammars().is_ok());
+        tell(&backend.model, address, !keys.is_empty(), started.elapsed().as_secs_f64());
+    };
     server.run(load, ready).map(|()| Exit::Done)
 }
 
