@@ -14,12 +14,14 @@
 //! # Ok::<(), botpsy_chat::ChatError>(())
 //! ```
 
+mod ahead;
 mod answer;
 mod constrain;
 mod error;
 mod memory;
 mod model;
 mod plain;
+mod prefixes;
 mod provider;
 mod replay;
 mod request;

@@ -15,12 +15,13 @@ use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
 use botpsy_text::tool_call::constrain::Grammars;
-use botpsy_text::tool_call::{Stop, THINK_OPEN, Thinking};
+use botpsy_text::tool_call::{ParsedMessage, Stop, THINK_OPEN, Thinking};
 use serde_json::{Map, Value};
 
 use crate::answer::FEW_TOKENS;
 use crate::memory::{available_bytes, bearable_context};
 use crate::plain::PlainReader;
+use crate::prefixes::Prefixes;
 use crate::provider::{Listener, Reader};
 use crate::vocabulary::Vocabulary;
 use crate::{ChatError, ChatEvent, Completion, Notice, Overrides, Provider, Request, Settings, TextRequest};
@@ -74,6 +75,8 @@ pub struct LoadOptions {
     pub parallel: usize,
     /// Bytes for snapshots of prompts that later ones may share; `None`: room for four.
     pub cache_bytes: Option<usize>,
+    /// A folder in which system messages and tools that were read outlive the program.
+    pub prefix_folder: Option<PathBuf>,
 }
 
 impl LoadOptions {
@@ -94,6 +97,7 @@ pub struct ChatModel {
     engine: Arc<Engine>,
     /// Timelines, one for each answer at a time: the next turn of a conversation continues where the last one ended.
     sessions: Vec<Mutex<Session>>,
+    prefixes: Option<Prefixes>,
     /// Flags before the file's own defaults.
     overrides: Overrides,
     template_kwargs: Map<String, Value>,
@@ -140,6 +144,10 @@ impl ChatModel {
         Ok(ChatModel {
             name: checkpoint.file().to_owned(),
             sessions: sessions(&engine, options.parallel.max(1)),
+            prefixes: options.prefix_folder.as_deref().and_then(|folder| {
+                let how = format!("{:?} {:?} {:?}", engine.context().isa, options.kv_type, options.activations);
+                Prefixes::new(folder, checkpoint.file(), &how)
+            }),
             overrides: options.overrides.or(&vocabulary.defaults),
             template_kwargs: options.template_kwargs.clone(),
             grammars: OnceLock::new(),
@@ -224,7 +232,7 @@ impl ChatModel {
         Ok(Prompted { tokens, stable_marks, thinking: prompt.text.trim_end().ends_with(THINK_OPEN) })
     }
 
-    fn page(&self, request: &Request) -> Result<Prompt, ChatError> {
+    pub(crate) fn page(&self, request: &Request) -> Result<Prompt, ChatError> {
         let thinking = request.overrides.thinking.or(self.overrides.thinking).unwrap_or(true);
         let mut kwargs = self.template_kwargs.clone();
         kwargs.extend(request.template_kwargs.clone());
@@ -285,7 +293,7 @@ impl ChatModel {
     }
 
     /// The timeline that is free and has the most of the prompt; if none is free, the first that becomes so.
-    fn lease(&self, prompt: &[u32]) -> MutexGuard<'_, Session> {
+    pub(crate) fn lease(&self, prompt: &[u32]) -> MutexGuard<'_, Session> {
         let free = self.sessions.iter().filter_map(|session| match session.try_lock() {
             Ok(session) => Some(session),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -302,6 +310,14 @@ impl ChatModel {
         let mut thinking = job.thinking.is_some();
         let mut text = Detokenizer::new(SpecialTokens::Skip);
         let mut session = self.lease(&job.prompt);
+        let shared = job.stable_marks.iter().min().map(|mark| job.prompt[..*mark].to_vec());
+        let shared = shared.filter(|shared| Prefixes::worth(shared.len()));
+        if let (Some(prefixes), Some(shared)) = (&self.prefixes, &shared)
+            && session.knows(&job.prompt) < shared.len()
+            && let Some(bytes) = prefixes.load(shared)
+        {
+            session.adopt(shared, &bytes);
+        }
         let finish = session.generate(job, cancel, &mut |event| {
             match event {
                 Event::Prefilling { done, total } => reader.event(ChatEvent::Reading { done, total }),
@@ -342,6 +358,14 @@ impl ChatModel {
             reader.event(ChatEvent::Notice(notice));
         }
         completion.message = reader.finish(stop);
+        if let (Some(prefixes), Some(shared)) = (&self.prefixes, shared)
+            && !prefixes.has(&shared)
+            && let Some(bytes) = session.mark_bytes(&shared)
+        {
+            // Beside the answer, which must not wait for a disk.
+            let prefixes = prefixes.clone();
+            std::thread::spawn(move || prefixes.save(&shared, &bytes));
+        }
         Ok(completion)
     }
 }
@@ -372,6 +396,11 @@ impl Provider for ChatModel {
         let mut completion = self.answer(job, cancel, Reader::new(request, thinking, on))?;
         completion.notices.splice(0..0, notices);
         Ok(completion)
+    }
+
+    fn read_ahead(&self, request: &Request, reply: &ParsedMessage, go_on: &dyn Fn() -> bool) -> usize {
+        // Only time is lost when it fails: the next turn says what is wrong, if it is still wrong then.
+        self.read_next(request, reply, go_on).unwrap_or(0)
     }
 }
 

@@ -26,6 +26,12 @@ pub trait Provider: Send + Sync {
         cancel: &AtomicBool,
         on: &mut dyn FnMut(ChatEvent),
     ) -> Result<Completion, ChatError>;
+
+    /// Reads, while nobody asks for anything, what the next turn will begin with when it goes on from `reply`; stops soon after
+    /// `go_on` says so. The tokens that were read.
+    fn read_ahead(&self, _request: &Request, _reply: &ParsedMessage, _go_on: &dyn Fn() -> bool) -> usize {
+        0
+    }
 }
 
 /// Whoever reads what a model writes.

@@ -75,6 +75,31 @@ impl Session {
         if self.now.serves(prompt) { self.now.tokens.len() } else { 0 }
     }
 
+    /// How many tokens of `prompt` are known from this timeline or a snapshot.
+    pub fn knows(&self, prompt: &[TokenId]) -> usize {
+        let marks = self.marks();
+        let serving = marks.iter().filter(|mark| mark.serves(prompt)).map(|mark| mark.tokens.len());
+        serving.max().unwrap_or(0).max(self.shares(prompt))
+    }
+
+    /// The state at the snapshot after exactly these tokens, if there is one: as [`Session::adopt`] takes it.
+    pub fn mark_bytes(&self, tokens: &[TokenId]) -> Option<Vec<u8>> {
+        let mark = self.marks().iter().find(|mark| mark.tokens == tokens).cloned();
+        mark.map(|mark| mark.state.to_bytes())
+    }
+
+    /// Takes a state that another run of this program computed for these tokens, with the same model on the same instruction
+    /// set, as a snapshot; whether it could be one.
+    pub fn adopt(&self, tokens: &[TokenId], bytes: &[u8]) -> bool {
+        let (engine, kv_type) = (&self.engine, self.engine.options().kv_type);
+        if tokens.is_empty() || self.check_room(tokens.len()).is_err() || engine.options().max_snapshots == 0 {
+            return false;
+        }
+        let Some(state) = State::from_bytes(engine.model(), kv_type, tokens.len(), bytes) else { return false };
+        self.keep(Timeline { tokens: tokens.to_vec(), state, logits: Vec::new() });
+        true
+    }
+
     /// The engine that runs this session.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
@@ -225,16 +250,20 @@ impl Session {
         chosen
     }
 
-    /// Keeps the present point. For the room it takes, one that is off this timeline goes, the one not needed for longest, else
-    /// one in the middle of it.
     fn keep_mark(&self) {
-        let mark = Arc::new(self.now.clone());
+        self.keep(self.now.clone());
+    }
+
+    /// Keeps a point of this timeline, or one that it may go through. For the room it takes, one that is off this timeline goes,
+    /// the one not needed for longest, else one in the middle of it.
+    fn keep(&self, point: Timeline) {
+        let mark = Arc::new(point);
         let mut marks = self.marks();
         // The one before may not have known the logits.
         marks.retain(|kept| kept.tokens != mark.tokens);
-        marks.push(mark);
+        marks.push(Arc::clone(&mark));
         if marks.len() > self.engine.options().max_snapshots {
-            let stray = marks.iter().position(|mark| !self.now.tokens.starts_with(&mark.tokens));
+            let stray = marks.iter().position(|kept| !mark.tokens.starts_with(&kept.tokens));
             // The shortest ends what all prompts share, the last is where the next one goes on.
             let shortest = marks.iter().map(|mark| mark.tokens.len()).min();
             let middle = marks.iter().position(|mark| Some(mark.tokens.len()) != shortest);

@@ -141,6 +141,46 @@ impl State {
         self.layers.iter().map(layer).sum()
     }
 
+    /// All that it holds, as bytes that [`State::from_bytes`] reads with the same model on the same instruction set.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.size_bytes());
+        for layer in &self.layers {
+            match layer {
+                LayerState::Delta(delta) => {
+                    bytes.extend(delta.recurrent.iter().chain(&*delta.conv).flat_map(|x| x.to_le_bytes()));
+                }
+                LayerState::Kv(kv) => kv.pages.iter().for_each(|page| page.append_to(&mut bytes)),
+            }
+        }
+        bytes
+    }
+
+    /// The state after `pos` tokens from such bytes; `None` unless they are as many as it has.
+    pub fn from_bytes(model: &Model, kv_type: KvType, pos: usize, mut bytes: &[u8]) -> Option<State> {
+        let mut state = State::new(model, kv_type);
+        state.pos = pos;
+        for layer in &mut state.layers {
+            match layer {
+                LayerState::Delta(delta) => {
+                    for values in [&mut delta.recurrent, &mut delta.conv] {
+                        let (head, rest) = bytes.split_at_checked(size_of_val(&values[..]))?;
+                        let floats = head.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x));
+                        values.iter_mut().zip(floats).for_each(|(value, x)| *value = x);
+                        bytes = rest;
+                    }
+                }
+                LayerState::Kv(kv) => {
+                    for _ in 0..pos.div_ceil(PAGE) {
+                        let (head, rest) = bytes.split_at_checked(kv.shape.page_bytes(kv_type))?;
+                        kv.pages.push(Arc::new(KvPage::from_bytes(kv.shape, kv_type, head)?));
+                        bytes = rest;
+                    }
+                }
+            }
+        }
+        bytes.is_empty().then_some(state)
+    }
+
     /// The recurrent matrices `[n_v, d_k, d_v]` and conv inputs `[channels, conv_width - 1]` (oldest first) of a
     /// linear-attention layer, value heads grouped by key head as in a Hugging Face checkpoint; `None` for other layers.
     pub fn linear_layer(&self, model: &Model, layer_idx: usize) -> Option<(Vec<f32>, Vec<f32>)> {

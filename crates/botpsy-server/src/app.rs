@@ -91,6 +91,7 @@ pub(crate) struct Counts {
     pub(crate) prompt_tokens: AtomicU64,
     pub(crate) cached_tokens: AtomicU64,
     pub(crate) predicted_tokens: AtomicU64,
+    pub(crate) read_ahead: AtomicU64,
     pub(crate) prompt_us: AtomicU64,
     pub(crate) predicted_us: AtomicU64,
 }

@@ -25,6 +25,11 @@ pub(crate) struct Running {
 /// Makes answer `i`.
 pub(crate) trait Answer: Send + 'static {
     fn answer(&self, i: u32, cancel: &AtomicBool, on: &mut dyn FnMut(ChatEvent)) -> Result<Completion, ChatError>;
+
+    /// What is worth doing after the only answer, until `go_on` says no; the tokens that were read.
+    fn afterwards(&self, _answer: &Completion, _go_on: &dyn Fn() -> bool) -> usize {
+        0
+    }
 }
 
 impl Running {
@@ -35,17 +40,27 @@ impl Running {
         let (app, cancel) = (Arc::clone(app), Arc::new(AtomicBool::new(false)));
         let cancelled = Arc::clone(&cancel);
         tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let mut last = None;
             for i in 0..n {
                 let on = &mut |event| drop(tell.send(Told::Event(event)));
                 let answer = answers.answer(i, &cancelled, on);
                 if let Ok(answer) = &answer {
                     app.counts.add(answer);
+                    last = Some(answer.clone());
                 }
                 let failed = answer.is_err();
                 if tell.send(Told::Done(Box::new(answer))).is_err() || failed {
                     return;
                 }
+            }
+            // The client has all; the place is free for others.
+            drop((tell, place));
+            let came = app.counts.requests.load(Ordering::Relaxed);
+            let is_idle =
+                || app.counts.requests.load(Ordering::Relaxed) == came && app.queue.free() == app.queue.total();
+            if let Some(answer) = last.filter(|answer| n == 1 && !answer.cancelled) {
+                let n_read = answers.afterwards(&answer, &is_idle);
+                app.counts.read_ahead.fetch_add(n_read as u64, Ordering::Relaxed);
             }
         });
         Running { told, cancel }

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod embedded;
 mod failure;
+mod home;
 mod input;
 mod interrupt;
 mod model_flags;

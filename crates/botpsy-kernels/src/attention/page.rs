@@ -98,6 +98,29 @@ impl KvPage {
         }
     }
 
+    /// Its values as bytes, keys first, little end first.
+    pub fn append_to(&self, bytes: &mut Vec<u8>) {
+        match &self.data {
+            Data::F16 { k, v } => bytes.extend(k.iter().chain(v).flat_map(|x| x.to_le_bytes())),
+            Data::F32 { k, v } => bytes.extend(k.iter().chain(v).flat_map(|x| x.to_le_bytes())),
+        }
+    }
+
+    /// A page of these bytes; `None` unless they are as many as it has.
+    pub fn from_bytes(shape: KvShape, kv: KvType, bytes: &[u8]) -> Option<KvPage> {
+        if bytes.len() != shape.page_bytes(kv) {
+            return None;
+        }
+        let (k, v) = bytes.split_at(shape.n_heads * shape.head_dim * PAGE * kv.size_bytes());
+        let halves = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|x| u16::from_le_bytes(*x)).collect();
+        let floats = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x)).collect();
+        let data = match kv {
+            KvType::F16 => Data::F16 { k: halves(k), v: halves(v) },
+            KvType::F32 => Data::F32 { k: floats(k), v: floats(v) },
+        };
+        Some(KvPage { shape, data })
+    }
+
     /// Value `i` of a head's key at `slot`, as it is kept.
     pub(super) fn key(&self, head: usize, slot: usize, i: usize) -> f32 {
         let at = (head * self.shape.head_dim + i) * PAGE + slot;

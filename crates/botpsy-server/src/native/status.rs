@@ -77,6 +77,7 @@ pub(crate) async fn metrics(State(app): State<Shared>) -> impl IntoResponse {
         ("answers_cancelled_total", "counter", "Of them, broken off by the client.", read(&counts.cancelled)),
         ("prompt_tokens_total", "counter", "Tokens of prompts, reused ones included.", read(&counts.prompt_tokens)),
         ("prompt_tokens_cached_total", "counter", "Of them, not computed again.", read(&counts.cached_tokens)),
+        ("prompt_tokens_ahead_total", "counter", "Read for the next turn while idle.", read(&counts.read_ahead)),
         ("prompt_seconds_total", "counter", "Time spent on prompts.", read(&counts.prompt_us) / 1e6),
         ("tokens_predicted_total", "counter", "Tokens of answers.", read(&counts.predicted_tokens)),
         ("tokens_predicted_seconds_total", "counter", "Time spent on them.", read(&counts.predicted_us) / 1e6),

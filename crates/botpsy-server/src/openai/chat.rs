@@ -52,6 +52,10 @@ impl Answer for Conversing {
     fn answer(&self, i: u32, cancel: &AtomicBool, on: &mut dyn FnMut(ChatEvent)) -> Result<Completion, ChatError> {
         self.provider.chat(&Request { choice: i, ..self.request.clone() }, cancel, on)
     }
+
+    fn afterwards(&self, answer: &Completion, go_on: &dyn Fn() -> bool) -> usize {
+        self.provider.read_ahead(&self.request, &answer.message, go_on)
+    }
 }
 
 async fn whole(mut running: Running, backend: &Backend, stamp: Stamp, ids: bool) -> Result<ChatCompletion, ApiError> {

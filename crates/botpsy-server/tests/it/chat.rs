@@ -112,6 +112,42 @@ fn the_next_turn_reads_only_what_is_new() {
 }
 
 #[test]
+fn while_nobody_asks_the_next_turn_is_read() {
+    let served = serve(options(), || model(with_template()).into());
+    served.wait();
+    let ahead = || {
+        let metrics = served.get("/metrics").body;
+        let line = metrics.lines().find_map(|line| line.strip_prefix("botpsy_prompt_tokens_ahead_total "));
+        line.unwrap().parse::<u64>().unwrap()
+    };
+    let (mut messages, mut seen) = (user("Hello there").as_array().unwrap().clone(), 0);
+    for turn in 0..3 {
+        let body = json!({ "messages": messages, "tools": tools(), "max_tokens": 60 });
+        let reply = served.chat(&body).ok();
+        let usage = &reply["usage"];
+        let (prompt, cached) = (&usage["prompt_tokens"], &usage["prompt_tokens_details"]["cached_tokens"]);
+        let message = &reply["choices"][0]["message"];
+        if turn > 0 {
+            // New are the next message and the opening of the answer.
+            let new = prompt.as_u64().unwrap() - cached.as_u64().unwrap();
+            assert!(new < 25, "{new} tokens of turn {turn}");
+        }
+        messages.push(message.clone());
+        let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
+        match calls.first() {
+            Some(call) => messages.push(json!({ "role": "tool", "tool_call_id": call["id"], "content": "done" })),
+            None => messages.push(json!({ "role": "user", "content": "And now?" })),
+        }
+        let asked = Instant::now();
+        while ahead() == seen {
+            assert!(asked.elapsed() < Duration::from_secs(60), "nothing was read ahead");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        seen = ahead();
+    }
+}
+
+#[test]
 fn several_answers_differ_as_their_numbers_do() {
     let served = model_server();
     let mut body = request(3);

@@ -10,4 +10,5 @@ mod edge;
 mod malformed;
 mod native;
 mod parallel;
+mod restart;
 mod support;

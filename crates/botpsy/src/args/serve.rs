@@ -46,6 +46,9 @@ pub(crate) struct ServeArgs {
     /// Memory for what later prompts may share with earlier ones, such as system prompts and tools
     #[arg(long, value_name = "MB", default_value_t = 512)]
     pub(crate) cache_ram: u32,
+    /// Keep nothing on disk: system messages and tools that were read are read again after a restart
+    #[arg(long)]
+    pub(crate) no_cache_disk: bool,
     /// Accepted for llama-server's sake: the chat template is always used
     #[arg(long)]
     pub(crate) jinja: bool,

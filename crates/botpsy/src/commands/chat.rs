@@ -1,8 +1,8 @@
 //! `botpsy chat`.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{env, fs};
 
 use botpsy_chat::{ChatModel, Completion, Provider, Request};
 use botpsy_text::conversation::{Message, Role};
@@ -12,7 +12,7 @@ use rustyline::error::ReadlineError;
 use crate::answer::AnswerPrinter;
 use crate::args::ChatArgs;
 use crate::failure::{Exit, OrFail};
-use crate::{embedded, input, interrupt, model_flags, output};
+use crate::{embedded, home, input, interrupt, model_flags, output};
 
 const HELP: &str = "\
 /tools  the tools on offer
@@ -113,13 +113,9 @@ fn tool_list(request: &Request) -> String {
     request.conversation.tools.iter().map(describe).collect()
 }
 
-/// Where lines are kept: in `BOTPSY_HOME`, or the user's data folder.
+/// Where lines are kept.
 fn history_path() -> Option<PathBuf> {
-    let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = variable("BOTPSY_HOME")
-        .or_else(|| Some(variable("XDG_DATA_HOME")?.join("botpsy")))
-        .or_else(|| Some(variable("HOME")?.join(".local/share/botpsy")))?;
-    Some(folder.join("history.txt"))
+    Some(home::data_folder()?.join("history.txt"))
 }
 
 fn save_history(editor: &mut DefaultEditor, path: &std::path::Path) {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::args::ServeArgs;
 use crate::failure::{Exit, OrFail, bad_input};
-use crate::{input, model_flags, output};
+use crate::{home, input, model_flags, output};
 
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let mut template_kwargs = template_kwargs(args)?;
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
             template_kwargs,
             parallel,
             cache_bytes,
+            prefix_folder: home::data_folder().filter(|_| !args.no_cache_disk).map(|home| home.join("prefixes")),
             ..model_flags::load_options(&args.load.model)
         };
         let source = model_flags::source(&args.load.model.model);

@@ -1,0 +1,154 @@
+//! Prefixes of prompts that outlive the program: the system message and the tools, which every start would read again.
+//!
+//! One file per prefix: the line `botpsy prefix 1`, a line with what the state depends on, the number of tokens and the tokens
+//! (u32, little end first), the state, and the SHA-256 of all that. A file that is not as it should be is no file.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+/// Prefixes that are worth a file.
+const MIN_TOKENS: usize = 128;
+/// Files that are kept; of more, those used longest ago go.
+const MAX_FILES: usize = 16;
+
+const MAGIC: &str = "botpsy prefix 1";
+
+/// A folder with such files.
+#[derive(Clone, Debug)]
+pub(crate) struct Prefixes {
+    folder: PathBuf,
+    /// Model file, program, instruction set, types: what decides the bits of a state.
+    key: String,
+}
+
+impl Prefixes {
+    /// Prefixes in `folder` of the model at `file`; `None` where the file cannot be told from a later one.
+    pub(crate) fn new(folder: &Path, file: &str, how: &str) -> Option<Prefixes> {
+        let path = fs::canonicalize(file).ok()?;
+        let about = fs::metadata(&path).ok()?;
+        let changed = about.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        let key = format!(
+            "{} {} {} {} {how}",
+            env!("CARGO_PKG_VERSION"),
+            about.len(),
+            changed.as_nanos(),
+            path.display().to_string().replace(char::is_control, "?")
+        );
+        Some(Prefixes { folder: folder.to_owned(), key })
+    }
+
+    /// Whether a prefix of so many tokens is worth it.
+    pub(crate) fn worth(n_tokens: usize) -> bool {
+        n_tokens >= MIN_TOKENS
+    }
+
+    /// Whether there is a file for these tokens.
+    pub(crate) fn has(&self, tokens: &[u32]) -> bool {
+        self.path(tokens).exists()
+    }
+
+    /// The state after these tokens.
+    pub(crate) fn load(&self, tokens: &[u32]) -> Option<Vec<u8>> {
+        let path = self.path(tokens);
+        let mut bytes = fs::read(&path).ok()?;
+        let digest = bytes.split_off(bytes.len().saturating_sub(32));
+        let head = self.head(tokens);
+        if Sha256::digest(&bytes)[..] != digest[..] || !bytes.starts_with(&head) {
+            // Cut, damaged, or of another hash's making: it would only be read again.
+            let _ = fs::remove_file(&path);
+            return None;
+        }
+        // Used just now: others go before it.
+        let _ = fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        Some(bytes.split_off(head.len()))
+    }
+
+    /// Keeps the state after these tokens. What fails is left: nothing depends on it.
+    pub(crate) fn save(&self, tokens: &[u32], state: &[u8]) -> std::io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let path = self.path(tokens);
+        let part = path.with_extension(format!("{}.part", std::process::id()));
+        let head = self.head(tokens);
+        let digest = Sha256::new().chain_update(&head).chain_update(state).finalize();
+        let written = private(&part).and_then(|mut file| {
+            file.write_all(&head)?;
+            file.write_all(state)?;
+            file.write_all(&digest)?;
+            file.sync_all()
+        });
+        let kept = written.and_then(|()| fs::rename(&part, &path));
+        if kept.is_err() {
+            let _ = fs::remove_file(&part);
+        }
+        self.clear();
+        kept
+    }
+
+    /// Removes what was used longest ago.
+    fn clear(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .flatten()
+            .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "state"))
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort();
+        let n = files.len().saturating_sub(MAX_FILES);
+        files.iter().take(n).for_each(|(_, path)| drop(fs::remove_file(path)));
+    }
+
+    fn path(&self, tokens: &[u32]) -> PathBuf {
+        let digest = Sha256::digest(self.head(tokens));
+        let name: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(name + ".state")
+    }
+
+    fn head(&self, tokens: &[u32]) -> Vec<u8> {
+        let mut head = format!("{MAGIC}\n{}\n{}\n", self.key, tokens.len()).into_bytes();
+        head.extend(tokens.iter().flat_map(|id| id.to_le_bytes()));
+        head
+    }
+}
+
+/// A new file that only its owner reads: a state tells of the text that led to it.
+fn private(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back_and_what_is_damaged_does_not() {
+        let folder = std::env::temp_dir().join(format!("botpsy-prefixes-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let prefixes = Prefixes::new(&folder, env!("CARGO_MANIFEST_DIR"), "f16").unwrap();
+        let tokens: Vec<u32> = (0..200).collect();
+        assert!(prefixes.load(&tokens).is_none());
+        prefixes.save(&tokens, b"the state").unwrap();
+        assert_eq!(prefixes.load(&tokens).unwrap(), b"the state");
+        assert!(prefixes.load(&tokens[..199]).is_none());
+        let other = Prefixes::new(&folder, env!("CARGO_MANIFEST_DIR"), "f32").unwrap();
+        assert!(other.load(&tokens).is_none(), "another type of values is another state");
+
+        let whole = fs::read(prefixes.path(&tokens)).unwrap();
+        for damaged in [&whole[..whole.len() - 1], &whole[1..], b"", &[&whole[..], b"x"].concat()] {
+            fs::write(prefixes.path(&tokens), damaged).unwrap();
+            assert!(prefixes.load(&tokens).is_none() && !prefixes.has(&tokens));
+        }
+        for i in 0..30 {
+            prefixes.save(&[i], b"s").unwrap();
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), MAX_FILES);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
