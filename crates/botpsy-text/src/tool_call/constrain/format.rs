@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::values::impossible;
 use super::vocabulary::{GrammarError, Grammars};
 use crate::tokenizer::Tokenizer;
 
@@ -29,9 +30,14 @@ impl AnswerFormat {
     /// With the place and what is wrong there.
     pub fn check(&self, grammars: &Grammars) -> Result<(), GrammarError> {
         let schema = self.schema();
-        let Err(problem) = grammars.json(&schema) else { return Ok(()) };
+        let impossible = impossible(&schema, 0);
+        let problem = match grammars.json(&schema) {
+            _ if impossible.is_some() => "asks for more than can be written".to_owned(),
+            Ok(_) => return Ok(()),
+            Err(problem) => problem,
+        };
         let mut field = "response_format.json_schema.schema".to_owned();
-        let culprit = culprit(grammars, &schema, 0);
+        let culprit = impossible.or_else(|| culprit(grammars, &schema, 0));
         culprit.iter().flatten().rev().for_each(|key| field.extend([".", key]));
         // The first lines of a compiler's message may only repeat the pattern.
         let problem = problem.lines().rfind(|line| line.starts_with("error: ")).unwrap_or(&problem).to_owned();

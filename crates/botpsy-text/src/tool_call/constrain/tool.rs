@@ -117,6 +117,11 @@ impl CallRules {
         for keyword in &value.dropped {
             self.drop(tool, format!("properties.{key}.{keyword}"), "strings are not held to it");
         }
+        if let Some(path) = values::impossible(schema, 0) {
+            let path: String = path.iter().rev().map(|key| format!(".{key}")).collect();
+            self.drop(tool, format!("properties.{key}{path}"), "asks for more than can be written");
+            return values::of_types(schema, &tool.parameters);
+        }
         match grammars.lark(&value.lark) {
             Ok(_) => value,
             Err(problem) => {

@@ -18,6 +18,72 @@ pub(super) const JSON_RULE: &str = "\njson: %json ";
 /// Keywords that raw text is not held to.
 const TEXT_KEYWORDS: [&str; 6] = ["pattern", "minLength", "maxLength", "format", "contentEncoding", "not"];
 
+/// More than this of anything is more than any context holds.
+const MAX_LEAST: f64 = 1e6;
+
+/// The path, last step first, to a keyword that asks for more than can be written.
+pub(super) fn impossible(schema: &Value, depth: usize) -> Option<Vec<String>> {
+    let further = |key: String, value: &Value| {
+        let mut path = impossible(value, depth + 1)?;
+        path.push(key);
+        Some(path)
+    };
+    match schema {
+        // Deeper ones are refused by whoever compiles them.
+        _ if depth > 128 => None,
+        Value::Object(node) => node.iter().find_map(|(key, value)| match key.as_str() {
+            "minItems" | "minLength" | "minProperties" if value.as_f64().is_some_and(|least| least > MAX_LEAST) => {
+                Some(vec![key.clone()])
+            }
+            "pattern" if value.as_str().is_some_and(|pattern| repetitions(pattern) > MAX_REPETITIONS) => {
+                Some(vec![key.clone()])
+            }
+            _ => further(key.clone(), value),
+        }),
+        Value::Array(items) => items.iter().enumerate().find_map(|(i, item)| further(i.to_string(), item)),
+        _ => None,
+    }
+}
+
+/// Counted repetitions inside one another, multiplied: how far a pattern unrolls.
+const MAX_REPETITIONS: u64 = 20_000;
+
+fn repetitions(pattern: &str) -> u64 {
+    // Of the groups around the place, each with the most that stands in it.
+    let (mut groups, mut last) = (vec![1_u64], 1);
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => drop(rest.next()),
+            '[' => {
+                while let Some(c) = rest.next().filter(|c| *c != ']') {
+                    if c == '\\' {
+                        rest.next();
+                    }
+                }
+            }
+            '(' => groups.push(1),
+            ')' if groups.len() > 1 => {
+                last = groups.pop().unwrap_or(1);
+                let around = groups.last_mut().expect("one is left");
+                *around = (*around).max(last);
+                continue;
+            }
+            '{' => {
+                let count: String = rest.by_ref().take_while(|c| *c != '}').collect();
+                let count = count.rsplit(',').find_map(|n| n.trim().parse::<u64>().ok()).unwrap_or(1);
+                let around = groups.last_mut().expect("one is left");
+                *around = (*around).max(last.saturating_mul(count));
+                continue;
+            }
+            '?' | '*' | '+' => continue,
+            _ => {}
+        }
+        last = 1;
+    }
+    groups.into_iter().max().unwrap_or(1)
+}
+
 /// Any text up to the first closer; the reader ends the value there too, as what follows is no text.
 pub(super) fn any_text() -> ValueGrammar {
     let lark = format!("start: text \"\\n\"\ntext[suffix={}]: /(?s:.*)/\n", literal(PARAMETER_CLOSE));
@@ -132,5 +198,26 @@ fn moved(schema: &Value) -> Value {
             Value::Object(node.iter().map(entry).collect::<Map<String, Value>>())
         }
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_multiply_only_inside_one_another() {
+        for (pattern, n) in [
+            ("^[a-z]+$", 1),
+            ("a{3}b{5}", 5),
+            ("(a{3}){5}", 15),
+            ("^((a{1,100}){1,100}){1,100}$", 1_000_000),
+            (r"\(a{7}\){2}[{9}(]{4}", 7),
+            ("(a{2}|b{3,}){4}x{11}", 12),
+            ("((((", 1),
+            ("){2}", 2),
+        ] {
+            assert_eq!(repetitions(pattern), n, "{pattern}");
+        }
     }
 }
