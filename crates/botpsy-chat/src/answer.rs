@@ -49,6 +49,11 @@ pub enum Notice {
     },
     /// Something in a tool's schema that calls are not held to while they are written.
     NotEnforced(Dropped),
+    /// The answer was broken off: its schema became too complex on the way.
+    TooComplex {
+        /// Tokens that were written.
+        tokens: usize,
+    },
     /// The answer was cut by the token limit or the end of the context.
     Cut {
         /// Tokens that were written.
@@ -74,6 +79,12 @@ impl fmt::Display for Notice {
                 write!(
                     f,
                     "max_tokens is {max_tokens}: with thinking on, the answer may be cut; {FEW_TOKENS} or more is safer"
+                )
+            }
+            Notice::TooComplex { tokens } => {
+                write!(
+                    f,
+                    "the answer was broken off after {tokens} tokens: its schema became too complex to hold it to"
                 )
             }
             Notice::NotEnforced(dropped) => write!(f, "{dropped}"),

@@ -1,6 +1,7 @@
 //! What an answer is held to while it is written.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use botpsy_engine::{Job, MaskSource, TokenMask};
 use botpsy_text::tool_call::constrain::{Allowed, CallRules, Constraint, GrammarError, Grammars};
@@ -26,10 +27,10 @@ impl ChatModel {
         job: &mut Job,
         request: &Request,
         thinking: Thinking,
-    ) -> Result<Vec<Notice>, ChatError> {
+    ) -> Result<Held, ChatError> {
         let calls = !request.conversation.tools.is_empty() && request.tool_choice != ToolChoice::None;
         if (!calls || request.free_calls) && request.format.is_none() {
-            return Ok(Vec::new());
+            return Ok(Held::default());
         }
         let grammars = self.grammars()?;
         if let Some(format) = &request.format {
@@ -39,6 +40,7 @@ impl ChatModel {
         let rules = CallRules::new(grammars, tools)?;
         let (format, choice) = (request.format.clone(), &request.tool_choice);
         let constraint = Constraint::new(grammars, &rules, format, choice, request.one_call, thinking);
+        let broken = constraint.broken();
         job.mask = Some(mask(constraint));
         let must_call = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
         let opening = if must_call { CALL_OPEN } else { "" };
@@ -51,8 +53,17 @@ impl ChatModel {
             }
             _ => job.forced = encode(opening),
         }
-        Ok(rules.dropped().iter().cloned().map(Notice::NotEnforced).collect())
+        Ok(Held { notices: rules.dropped().iter().cloned().map(Notice::NotEnforced).collect(), broken })
     }
+}
+
+/// What an answer is held to.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// What it is not held to.
+    pub(crate) notices: Vec<Notice>,
+    /// Raised when a grammar became too large on the way and the answer was broken off.
+    pub(crate) broken: Arc<AtomicBool>,
 }
 
 fn mask(mut constraint: Constraint) -> MaskSource {

@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
 use botpsy_format::FileBytes;
 use botpsy_kernels::attention::KvType;
 use botpsy_kernels::{Context, Isa, ThreadPool};
-use botpsy_model::{Activations, Checkpoint, Config, Model, State};
+use botpsy_model::{Activations, Checkpoint, Config, Model};
 use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
@@ -19,6 +19,7 @@ use botpsy_text::tool_call::{ParsedMessage, Stop, THINK_OPEN, Thinking};
 use serde_json::{Map, Value};
 
 use crate::answer::FEW_TOKENS;
+use crate::constrain::Held;
 use crate::memory::{available_bytes, bearable_context};
 use crate::plain::PlainReader;
 use crate::prefixes::Prefixes;
@@ -28,6 +29,9 @@ use crate::{ChatError, ChatEvent, Completion, Notice, Overrides, Provider, Reque
 
 /// What the chat templates of this family write after a message.
 const TURN_END: &str = "<|im_end|>\n";
+
+/// Snapshots where bytes bound them.
+const MAX_SNAPSHOTS: usize = 1024;
 
 /// Tokens of context when nobody says.
 const CONTEXT: usize = 32_768;
@@ -137,8 +141,7 @@ impl ChatModel {
         let model = Model::load(&ctx, &checkpoint, options.activations)?;
         let mut engine_options = EngineOptions { context_tokens, kv_type: options.kv_type, ..EngineOptions::default() };
         if let Some(bytes) = options.cache_bytes {
-            // Pages of keys and values are shared with the timelines; what each snapshot has to itself is the rest.
-            engine_options.max_snapshots = bytes / State::new(&model, options.kv_type).size_bytes().max(1);
+            (engine_options.max_snapshots, engine_options.max_snapshot_bytes) = (MAX_SNAPSHOTS, bytes);
         }
         let engine = Engine::new(ctx, model, engine_options)?;
         Ok(ChatModel {
@@ -289,7 +292,7 @@ impl ChatModel {
         let settings = self.settings(&request.overrides, request.prompt.len())?;
         let prompted = Prompted { tokens: request.prompt.clone(), stable_marks: Vec::new(), thinking: false };
         let job = Job { choice: request.choice, ..self.job(prompted, &settings)? };
-        self.answer(job, cancel, PlainReader::new(&request.stop, on))
+        self.answer(job, cancel, &AtomicBool::new(false), PlainReader::new(&request.stop, on))
     }
 
     /// The timeline that is free and has the most of the prompt; if none is free, the first that becomes so.
@@ -304,8 +307,14 @@ impl ChatModel {
         best.unwrap_or_else(|| self.sessions[0].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Runs a job on a timeline, telling `reader` of each token.
-    fn answer(&self, job: Job, cancel: &AtomicBool, mut reader: impl Listener) -> Result<Completion, ChatError> {
+    /// Runs a job on a timeline, telling `reader` of each token. `broken` is raised when it had to be broken off.
+    fn answer(
+        &self,
+        job: Job,
+        cancel: &AtomicBool,
+        broken: &AtomicBool,
+        mut reader: impl Listener,
+    ) -> Result<Completion, ChatError> {
         let mut completion = Completion { prompt_ids: job.prompt.clone(), ..Completion::default() };
         let mut thinking = job.thinking.is_some();
         let mut text = Detokenizer::new(SpecialTokens::Skip);
@@ -348,12 +357,15 @@ impl ChatModel {
         completion.text.push_str(&rest);
         reader.push(&rest);
         completion.cancelled = finish == Finish::Cancelled;
+        let broken = broken.load(Ordering::Relaxed);
         let stop = match finish {
+            _ if broken => Stop::Length,
             Finish::Eos | Finish::Stop => Stop::Eos,
             Finish::Length | Finish::Cancelled => Stop::Length,
         };
-        if finish == Finish::Length {
-            let notice = Notice::Cut { tokens: completion.ids.len() };
+        if finish == Finish::Length || broken {
+            let tokens = completion.ids.len();
+            let notice = if broken { Notice::TooComplex { tokens } } else { Notice::Cut { tokens } };
             completion.notices.push(notice.clone());
             reader.event(ChatEvent::Notice(notice));
         }
@@ -388,12 +400,12 @@ impl Provider for ChatModel {
         let few =
             prompted.thinking && settings.max_tokens < FEW_TOKENS && stated != self.vocabulary.defaults.max_tokens;
         let mut job = Job { choice: request.choice, ..self.job(prompted, &settings)? };
-        let mut notices = self.constrain(&mut job, request, thinking)?;
+        let Held { mut notices, broken } = self.constrain(&mut job, request, thinking)?;
         if few {
             notices.push(Notice::FewTokens { max_tokens: settings.max_tokens });
         }
         notices.iter().for_each(|notice| on(ChatEvent::Notice(notice.clone())));
-        let mut completion = self.answer(job, cancel, Reader::new(request, thinking, on))?;
+        let mut completion = self.answer(job, cancel, &broken, Reader::new(request, thinking, on))?;
         completion.notices.splice(0..0, notices);
         Ok(completion)
     }

@@ -20,11 +20,19 @@ pub struct EngineOptions {
     pub prefill_chunk: usize,
     /// Snapshots that a session, and those that share them with it, keep at the stable marks of their prompts.
     pub max_snapshots: usize,
+    /// Bytes that those may take together; pages that several share count in each.
+    pub max_snapshot_bytes: usize,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { context_tokens: 32_768, kv_type: KvType::F16, prefill_chunk: 256, max_snapshots: 4 }
+        EngineOptions {
+            context_tokens: 32_768,
+            kv_type: KvType::F16,
+            prefill_chunk: 256,
+            max_snapshots: 4,
+            max_snapshot_bytes: usize::MAX,
+        }
     }
 }
 

@@ -262,7 +262,12 @@ impl Session {
         // The one before may not have known the logits.
         marks.retain(|kept| kept.tokens != mark.tokens);
         marks.push(Arc::clone(&mark));
-        if marks.len() > self.engine.options().max_snapshots {
+        let options = self.engine.options();
+        let too_many = |marks: &[Arc<Timeline>]| {
+            let bytes: usize = marks.iter().map(|mark| mark.size_bytes()).sum();
+            marks.len() > options.max_snapshots || bytes > options.max_snapshot_bytes
+        };
+        while !marks.is_empty() && too_many(&marks) {
             let stray = marks.iter().position(|kept| !mark.tokens.starts_with(&kept.tokens));
             // The shortest ends what all prompts share, the last is where the next one goes on.
             let shortest = marks.iter().map(|mark| mark.tokens.len()).min();
@@ -283,6 +288,10 @@ impl Timeline {
     fn new(engine: &Engine) -> Self {
         let state = State::new(engine.model(), engine.options().kv_type);
         Timeline { tokens: Vec::new(), state, logits: Vec::new() }
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.state.size_bytes() + size_of_val(&self.logits[..]) + size_of_val(&self.tokens[..])
     }
 
     /// Whether `prompt` can go on from here: it begins with these tokens, and if it ends with them the logits are known.

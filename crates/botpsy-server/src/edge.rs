@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
@@ -30,8 +30,12 @@ impl Edge {
         Edge { keys: keys.iter().map(|key| digest(key)).collect(), loopback: address.is_loopback(), origins }
     }
 
-    fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), ApiError> {
-        if self.loopback && !headers.get(header::HOST).is_none_or(|host| host.to_str().is_ok_and(is_local_host)) {
+    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+        let path = uri.path();
+        let mut hosts = headers.get_all(header::HOST).iter();
+        if self.loopback
+            && !(hosts.all(|host| host.to_str().is_ok_and(is_local_host)) && uri.host().is_none_or(is_local_host))
+        {
             return Err(ApiError::forbidden(
                 "the Host header names another machine: connect by 127.0.0.1 or localhost",
             ));
@@ -94,7 +98,7 @@ pub(crate) async fn guard(State(app): State<Shared>, request: Request, next: Nex
     let origin = request.headers().get(header::ORIGIN).cloned();
     let preflight =
         request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    let checked = app.edge.check(request.method(), request.uri().path(), request.headers());
+    let checked = app.edge.check(request.method(), request.uri(), request.headers());
     let mut response = match checked {
         Err(error) => return error.into_response(),
         Ok(()) if preflight => StatusCode::NO_CONTENT.into_response(),

@@ -113,7 +113,17 @@ impl ChatRequest {
             return Err(ApiError::field("tools", format!("tools has {n} entries: at most {MAX_TOOLS} are taken")));
         }
         let conversation = Conversation::from_json(messages, tools).map_err(ChatError::from)?;
+        let mut names: Vec<&str> = conversation.tools.iter().map(|tool| tool.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(ApiError::field("tools", format!("tools: two have the name `{}`", pair[0])));
+        }
         let tool_choice = self.tool_choice(&conversation)?;
+        let format = self.format()?;
+        if format.is_some() && matches!(tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
+            let message = "response_format asks for JSON and tool_choice for a call: leave one of them out";
+            return Err(ApiError::field("response_format", message));
+        }
         let wanted = fields.logprobs.unwrap_or(false).then(|| fields.top_logprobs.unwrap_or(0));
         if wanted.is_none() && fields.top_logprobs.is_some_and(|n| n > 0) {
             return Err(ApiError::field("top_logprobs", "top_logprobs needs logprobs: true"));
@@ -136,7 +146,7 @@ impl ChatRequest {
         self.effort(&mut overrides)?;
         Ok(Request {
             continues: self.continues(&conversation)?,
-            format: self.format()?,
+            format,
             stop: self.sampling.stops()?,
             one_call: fields.parallel_tool_calls == Some(false),
             free_calls: false,

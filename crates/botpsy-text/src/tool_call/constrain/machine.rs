@@ -1,6 +1,7 @@
 //! The machine that walks an answer token by token.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use llguidance::Matcher;
 use llguidance::toktrie::SimpleVob;
@@ -23,6 +24,8 @@ pub struct Constraint {
     place: Place,
     /// Tokens of the answer that were walked.
     walked: usize,
+    /// Raised when a grammar became too large on the way.
+    broken: Arc<AtomicBool>,
 }
 
 /// The tokens that may come next.
@@ -98,11 +101,25 @@ impl Constraint {
         };
         let must = format.is_some() || matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
         let grammars = Arc::clone(grammars);
-        let mut constraint = Constraint { grammars, rules, format, one_call, must, place: Place::Thought, walked: 0 };
+        let mut constraint = Constraint {
+            grammars,
+            rules,
+            format,
+            one_call,
+            must,
+            place: Place::Thought,
+            walked: 0,
+            broken: Arc::default(),
+        };
         if thinking == Thinking::Off {
             constraint.place = constraint.beginning();
         }
         constraint
+    }
+
+    /// Raised when a grammar became too large on the way and the answer was broken off.
+    pub fn broken(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.broken)
     }
 
     /// What may come after `answer`, which goes on from what was given before.
@@ -121,8 +138,9 @@ impl Constraint {
                     self.grammars.blanks.iter().for_each(|id| mask.set(*id as usize, false));
                 }
             } else {
-                // A grammar that became too large: better an answer that is checked when it is read than none.
-                self.place = Place::Free;
+                // Better an answer that ends here and says so than one that is held to nothing.
+                self.place = Place::Over;
+                self.broken.store(true, Ordering::Relaxed);
             }
         }
         match &mut self.place {

@@ -34,6 +34,25 @@ pub struct CallRules {
     dropped: Vec<Dropped>,
 }
 
+/// Keywords that say something about the arguments together.
+const ROOT_KEYWORDS: [&str; 12] = [
+    "$ref",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "dependentRequired",
+    "dependentSchemas",
+    "minProperties",
+    "maxProperties",
+    "patternProperties",
+    "propertyNames",
+];
+
+/// Keywords beside which a text is any text.
+const PLAIN_KEYWORDS: [&str; 6] = ["type", "title", "description", "default", "examples", "deprecated"];
+
 /// One tool.
 #[derive(Debug)]
 pub(super) struct ToolRules {
@@ -95,6 +114,7 @@ impl CallRules {
             required: Vec::new(),
             open: root.get("additionalProperties").is_some_and(|others| *others != Value::Bool(false)),
         };
+        self.root(tool, &declared);
         let own = root.get("properties").and_then(Value::as_object);
         for key in declared.names() {
             if key.is_empty() || key.contains(['<', '>', '\n', '\r']) {
@@ -112,6 +132,26 @@ impl CallRules {
         rules
     }
 
+    /// What the schema says as a whole that the machine does not walk.
+    fn root(&mut self, tool: &ToolSpec, declared: &Parameters) {
+        let root = &tool.parameters;
+        for keyword in ROOT_KEYWORDS.iter().filter(|keyword| root.get(**keyword).is_some()) {
+            self.drop(tool, (*keyword).to_owned(), "calls as a whole are not held to it");
+        }
+        if root.get("type").is_some_and(|kind| kind != "object") {
+            self.drop(tool, "type".to_owned(), "arguments are an object");
+        }
+        if root.get("properties").is_some_and(|properties| !properties.is_object()) {
+            self.drop(tool, "properties".to_owned(), "they are no object");
+        }
+        if root.get("additionalProperties").and_then(Value::as_object).is_some_and(|others| !others.is_empty()) {
+            self.drop(tool, "additionalProperties".to_owned(), "others are any text");
+        }
+        for name in declared.required().iter().filter(|name| !declared.declares(name)) {
+            self.drop(tool, "required".to_owned(), &format!("{name} is not among the properties"));
+        }
+    }
+
     fn value(&mut self, grammars: &Grammars, tool: &ToolSpec, key: &str, schema: &Value) -> ValueGrammar {
         let value = values::value(key, schema, &tool.parameters);
         for keyword in &value.dropped {
@@ -121,6 +161,17 @@ impl CallRules {
             let path: String = path.iter().rev().map(|key| format!(".{key}")).collect();
             self.drop(tool, format!("properties.{key}{path}"), "asks for more than can be written");
             return values::of_types(schema, &tool.parameters);
+        }
+        // A schema that says more than the type of a text may be none at all.
+        let is_plain =
+            |node: &serde_json::Map<String, Value>| node.keys().all(|key| PLAIN_KEYWORDS.contains(&key.as_str()));
+        if value.lark == values::any_text().lark
+            && !(schema.as_object().is_some_and(is_plain) && schema["type"] == "string")
+            && value.dropped.is_empty()
+            && schema.as_object().is_none_or(|node| !node.is_empty())
+            && let Err(problem) = grammars.json(&values::document(key, &tool.parameters))
+        {
+            self.drop(tool, format!("properties.{key}"), &problem);
         }
         match grammars.lark(&value.lark) {
             Ok(_) => value,

@@ -16,12 +16,13 @@ pub(super) struct ValueGrammar {
 pub(super) const JSON_RULE: &str = "\njson: %json ";
 
 /// Keywords that raw text is not held to.
-const TEXT_KEYWORDS: [&str; 6] = ["pattern", "minLength", "maxLength", "format", "contentEncoding", "not"];
+const TEXT_KEYWORDS: [&str; 10] =
+    ["pattern", "minLength", "maxLength", "format", "contentEncoding", "not", "if", "allOf", "enum", "const"];
 
 /// More than this of anything is more than any context holds.
 const MAX_LEAST: f64 = 1e6;
 
-/// The path, last step first, to a keyword that asks for more than can be written.
+/// The path, last step first, to a keyword that asks for more than can be written, or for a number that cannot be held to.
 pub(super) fn impossible(schema: &Value, depth: usize) -> Option<Vec<String>> {
     let further = |key: String, value: &Value| {
         let mut path = impossible(value, depth + 1)?;
@@ -35,6 +36,11 @@ pub(super) fn impossible(schema: &Value, depth: usize) -> Option<Vec<String>> {
             "minItems" | "minLength" | "minProperties" if value.as_f64().is_some_and(|least| least > MAX_LEAST) => {
                 Some(vec![key.clone()])
             }
+            "const" | "enum" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
+                if has_long_number(value) =>
+            {
+                Some(vec![key.clone()])
+            }
             "pattern" if value.as_str().is_some_and(|pattern| repetitions(pattern) > MAX_REPETITIONS) => {
                 Some(vec![key.clone()])
             }
@@ -42,6 +48,19 @@ pub(super) fn impossible(schema: &Value, depth: usize) -> Option<Vec<String>> {
         }),
         Value::Array(items) => items.iter().enumerate().find_map(|(i, item)| further(i.to_string(), item)),
         _ => None,
+    }
+}
+
+/// Whether a number in it has more digits than a double holds: it would come out as another one.
+fn has_long_number(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let text = number.to_string();
+            let digits = text.split(['e', 'E']).next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
+            digits > 15 || text.contains(['e', 'E'])
+        }
+        Value::Array(items) => items.iter().any(has_long_number),
+        _ => false,
     }
 }
 
@@ -100,8 +119,8 @@ pub(super) fn value(key: &str, schema: &Value, root: &Value) -> ValueGrammar {
     }
     let types = TypeSet::of(schema, root);
     if types.is_empty() || types.allows(Type::String) {
-        let found = |keyword: &&&str| schema.get(**keyword).is_some();
-        let dropped = TEXT_KEYWORDS.iter().filter(found).copied().collect();
+        let mut dropped = Vec::new();
+        text_keywords(schema, root, 0, &mut dropped);
         return ValueGrammar { dropped, ..any_text() };
     }
     let mut branches = Vec::new();
@@ -119,6 +138,21 @@ pub(super) fn value(key: &str, schema: &Value, root: &Value) -> ValueGrammar {
         return closed(&branches.join(" | "), vec![format!("{JSON_RULE}{document}")]);
     }
     closed(&branches.join(" | "), Vec::new())
+}
+
+/// The keywords about texts in a schema, those behind references and in branches too.
+fn text_keywords(schema: &Value, root: &Value, depth: usize, found: &mut Vec<&'static str>) {
+    let Some(node) = schema.as_object().filter(|_| depth < 16 && found.len() < TEXT_KEYWORDS.len()) else { return };
+    for keyword in TEXT_KEYWORDS.iter().filter(|keyword| node.contains_key(**keyword)) {
+        if !found.contains(keyword) {
+            found.push(keyword);
+        }
+    }
+    let target = node.get("$ref").and_then(|target| resolve(root, target));
+    let branches = ["anyOf", "oneOf"].iter().filter_map(|key| node.get(*key)?.as_array()).flatten();
+    for part in target.into_iter().chain(branches) {
+        text_keywords(part, root, depth + 1, found);
+    }
 }
 
 /// The plainest grammar for these types, where the schema itself cannot be compiled.
@@ -181,7 +215,7 @@ fn spellings(value: &Value) -> Option<Vec<String>> {
 }
 
 /// The schema of parameter `key` as a document of its own, in which all references still find their targets.
-fn document(key: &str, root: &Value) -> Value {
+pub(super) fn document(key: &str, root: &Value) -> Value {
     let key = key.replace('~', "~0").replace('/', "~1");
     json!({ "$defs": { "root": moved(root) }, "$ref": format!("#/$defs/root/properties/{key}") })
 }

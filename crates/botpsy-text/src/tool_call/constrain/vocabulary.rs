@@ -88,7 +88,10 @@ impl Grammars {
             let parser = self.factory.create_parser(grammar()).map_err(|error| error.to_string())?;
             let mut matcher = Matcher::new(Ok(parser));
             // Some faults show only when the first mask is asked for.
-            matcher.compute_mask().map_err(|error| error.to_string())?;
+            matcher.compute_mask().map_err(|error| {
+                // The rest is the state of the parser.
+                error.to_string().lines().next().unwrap_or_default().trim_end_matches("<state>").to_owned()
+            })?;
             Ok(matcher)
         });
         made.as_ref().map(Matcher::deep_clone).map_err(Clone::clone)
