@@ -14,7 +14,8 @@ mkdir -p "$folder"
 python=
 if python3 -m venv "$folder/venv" >/dev/null 2>&1; then
   python=$folder/venv/bin/python
-  "$python" -m pip install --quiet --disable-pip-version-check 'openai==3.57.0' langchain-openai 'pydantic-ai-slim[openai]' litellm
+  "$python" -m pip install --quiet --disable-pip-version-check openai==3.57.0 langchain-openai==1.7.4 \
+    'pydantic-ai-slim[openai]==2.68.0' litellm==1.110.2
   "$python" "$here/openai_python.py" "$program"
 else
   echo "left out: openai-python, LangChain, PydanticAI and LiteLLM, for want of Python with venv"
@@ -37,7 +38,7 @@ if [ -n "$python" ]; then
 fi
 if command -v npm >/dev/null && command -v node >/dev/null; then
   cp "$here/node.mjs" "$folder/"
-  (cd "$folder" && npm install --silent --no-audit --no-fund openai ai @ai-sdk/openai-compatible zod && node node.mjs "$url" k)
+  (cd "$folder" && npm install --silent --no-audit --no-fund openai@6.49.0 ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 zod@4.6.7 && node node.mjs "$url" k)
 else
   echo "left out: openai-node and the Vercel AI SDK, for want of Node"
 fi

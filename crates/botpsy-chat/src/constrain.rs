@@ -22,12 +22,7 @@ impl ChatModel {
     }
 
     /// Holds the job's answer to what the request asks for, and tells what that cannot be.
-    pub(crate) fn constrain(
-        &self,
-        job: &mut Job,
-        request: &Request,
-        thinking: Thinking,
-    ) -> Result<Held, ChatError> {
+    pub(crate) fn constrain(&self, job: &mut Job, request: &Request, thinking: Thinking) -> Result<Held, ChatError> {
         let calls = !request.conversation.tools.is_empty() && request.tool_choice != ToolChoice::None;
         if (!calls || request.free_calls) && request.format.is_none() {
             return Ok(Held::default());

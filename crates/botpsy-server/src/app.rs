@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use botpsy_chat::{ChatModel, Completion, Provider};
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 use crate::edge::Edge;
 use crate::error::ApiError;
@@ -46,6 +47,8 @@ pub(crate) struct App {
     pub(crate) queue: Queue,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
+    /// Raised by the server when answers must end.
+    pub(crate) ended: watch::Sender<bool>,
 }
 
 struct Loaded {
@@ -56,7 +59,7 @@ struct Loaded {
 impl App {
     pub(crate) fn new(name: String, edge: Edge, queue: Queue) -> App {
         let (backend, counts, started) = (OnceLock::new(), Counts::default(), Instant::now());
-        App { name, backend, edge, queue, counts, started }
+        App { name, backend, edge, queue, counts, started, ended: watch::Sender::new(false) }
     }
 
     /// From here on requests are answered.

@@ -67,6 +67,11 @@ impl ApiError {
             .with_code("model_loading")
     }
 
+    pub(crate) fn stopped() -> ApiError {
+        let message = "the server was stopped before the answer was complete";
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "server_error", message).with_code("server_stopped")
+    }
+
     pub(crate) fn busy(waiting: usize) -> ApiError {
         let message = format!("{waiting} requests are waiting already");
         ApiError { retry_after: Some(2), ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", message) }

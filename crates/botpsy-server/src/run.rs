@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use botpsy_chat::{ChatError, ChatEvent, Completion};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::app::Shared;
 use crate::queue::Place;
@@ -14,12 +14,15 @@ pub(crate) enum Told {
     Event(ChatEvent),
     /// One of the answers is complete; the next one follows or the channel ends.
     Done(Box<Result<Completion, ChatError>>),
+    /// The server has stopped, and the time that answers had is over.
+    Stopped,
 }
 
 /// Answers in the making, one after the other. Dropping it breaks them off within one token.
 pub(crate) struct Running {
     told: mpsc::UnboundedReceiver<Told>,
     cancel: Arc<AtomicBool>,
+    ended: watch::Receiver<bool>,
 }
 
 /// Makes answer `i`.
@@ -38,7 +41,7 @@ impl Running {
         // Unbounded: a client that reads slowly must not hold up the others; `max_tokens` bounds what waits.
         let (tell, told) = mpsc::unbounded_channel();
         let (app, cancel) = (Arc::clone(app), Arc::new(AtomicBool::new(false)));
-        let cancelled = Arc::clone(&cancel);
+        let (cancelled, ended) = (Arc::clone(&cancel), app.ended.subscribe());
         tokio::task::spawn_blocking(move || {
             let mut last = None;
             for i in 0..n {
@@ -63,12 +66,15 @@ impl Running {
                 app.counts.read_ahead.fetch_add(n_read as u64, Ordering::Relaxed);
             }
         });
-        Running { told, cancel }
+        Running { told, cancel, ended }
     }
 
     /// What comes next; `None` after the last answer.
     pub(crate) async fn next(&mut self) -> Option<Told> {
-        self.told.recv().await
+        tokio::select! {
+            told = self.told.recv() => told,
+            _ = self.ended.wait_for(|ended| *ended) => Some(Told::Stopped),
+        }
     }
 }
 

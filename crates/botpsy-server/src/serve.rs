@@ -5,7 +5,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -33,18 +32,21 @@ pub struct Options {
     pub parallel: usize,
     /// Requests that may wait while others are answered.
     pub max_waiting: usize,
+    /// How long answers may go on after the server was told to stop.
+    pub grace: Duration,
 }
 
 /// How long a client may take to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(30);
-/// How long answers may go on after the server was told to stop.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long connections may take to tell that their answer was broken off.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A server that has its address.
 pub struct Server {
     listener: TcpListener,
     runtime: Runtime,
     app: Shared,
+    grace: Duration,
     stop: (watch::Sender<bool>, watch::Receiver<bool>),
 }
 
@@ -59,7 +61,7 @@ impl std::fmt::Debug for Server {
 pub struct Stop(watch::Sender<bool>);
 
 impl Stop {
-    /// No request is taken any more; answers in the making have ten seconds.
+    /// No request is taken any more; answers in the making have [`Options::grace`].
     pub fn stop(&self) {
         // Fails only when the server is gone already.
         let _ = self.0.send(true);
@@ -77,7 +79,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let edge = Edge::new(&options.keys, listener.local_addr()?.ip(), options.origins);
         let app = Arc::new(App::new(options.name, edge, Queue::new(options.parallel.max(1), options.max_waiting)));
-        Ok(Server { listener, runtime, app, stop: watch::channel(false) })
+        Ok(Server { listener, runtime, app, grace: options.grace, stop: watch::channel(false) })
     }
 
     /// The address, with the port that it got.
@@ -106,7 +108,7 @@ impl Server {
         load: impl FnOnce() -> Result<Backend, E> + Send,
         ready: impl FnOnce(&Backend) + Send,
     ) -> Result<(), E> {
-        let Server { listener, runtime, app, stop: (stop, stopped) } = self;
+        let Server { listener, runtime, app, grace, stop: (stop, stopped) } = self;
         std::thread::scope(|scope| {
             let loading = scope.spawn(|| {
                 let loaded = load().map(|backend| {
@@ -118,7 +120,7 @@ impl Server {
                 }
                 loaded
             });
-            runtime.block_on(serve(listener, router(&app), stopped));
+            runtime.block_on(serve(listener, &app, stopped, grace));
             // An answer that did not end in time must not keep the program.
             runtime.shutdown_background();
             loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -126,7 +128,8 @@ impl Server {
     }
 }
 
-async fn serve(listener: TcpListener, router: Router, mut stopped: watch::Receiver<bool>) {
+async fn serve(listener: TcpListener, app: &Shared, mut stopped: watch::Receiver<bool>, grace: Duration) {
+    let router = router(app);
     let listener = tokio::net::TcpListener::from_std(listener).expect("inside a runtime, and not blocking");
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
@@ -155,6 +158,9 @@ async fn serve(listener: TcpListener, router: Router, mut stopped: watch::Receiv
         });
     }
     drop(listener);
-    // What is still running then is broken off.
-    let _ = tokio::time::timeout(GRACE, connections.shutdown()).await;
+    let mut closing = std::pin::pin!(connections.shutdown());
+    if tokio::time::timeout(grace, &mut closing).await.is_err() {
+        app.ended.send_replace(true);
+        let _ = tokio::time::timeout(LAST_WORDS, closing).await;
+    }
 }

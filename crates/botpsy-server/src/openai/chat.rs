@@ -69,6 +69,7 @@ async fn whole(mut running: Running, backend: &Backend, stamp: Stamp, ids: bool)
                 logprobs.get_or_insert_default().content.push(token);
             }
             Told::Event(_) => {}
+            Told::Stopped => return Err(ApiError::stopped()),
             Told::Done(answer) => {
                 let answer = (*answer)?;
                 usage.add(&answer, !choices.is_empty());

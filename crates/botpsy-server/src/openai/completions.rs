@@ -181,6 +181,7 @@ impl TextWriter {
                 Ok(None)
             }
             Told::Event(_) => Ok(None),
+            Told::Stopped => Err(ApiError::stopped()),
             Told::Done(answer) => {
                 let answer = (*answer)?;
                 let (n_answers, usage, timings) = &mut self.counts;

@@ -28,6 +28,7 @@ const PING: Duration = Duration::from_secs(15);
 pub(super) async fn stream(mut running: Running, writer: impl Write) -> Result<Response, ApiError> {
     let first = match running.next().await {
         Some(Told::Done(answer)) => Told::Done(Box::new(Ok((*answer)?))),
+        Some(Told::Stopped) => return Err(ApiError::stopped()),
         Some(told) => told,
         None => return Err(ApiError::server("the answer ended without a word")),
     };

@@ -87,6 +87,7 @@ impl Write for ChatWriter {
                 None
             }
             Told::Event(_) => None,
+            Told::Stopped => return Err(ApiError::stopped()),
             Told::Done(answer) => {
                 let answer = (*answer)?;
                 self.usage.add(&answer, self.choice > 0);

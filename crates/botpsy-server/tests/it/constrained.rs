@@ -117,3 +117,79 @@ fn what_cannot_be_enforced_is_refused_where_that_was_asked_for_and_told_elsewher
         assert_eq!(error["param"], param, "{format}: {error}");
     }
 }
+
+#[test]
+fn strict_refuses_what_hides_behind_references_branches_and_the_root() {
+    let served = model_server();
+    let ask = |parameters: &Value, strict: bool| {
+        let tools =
+            json!([{ "type": "function", "function": { "name": "f", "parameters": parameters, "strict": strict } }]);
+        served.chat(&json!({ "messages": user("hi"), "tools": tools, "max_tokens": 2, "thinking_budget": 0 }))
+    };
+    let of = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
+    for (parameters, path) in [
+        (of(json!({ "anyOf": [{ "type": "string", "maxLength": 2 }, { "type": "null" }] })), "properties.a.maxLength"),
+        (
+            json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/S" } },
+                "$defs": { "S": { "type": "string", "pattern": "x" } } }),
+            "properties.a.pattern",
+        ),
+        (of(json!({ "allOf": [{ "type": "string" }, { "enum": ["m", "n"] }] })), "properties.a.allOf"),
+        (of(json!({ "enum": ["</parameter>", "b"] })), "properties.a.enum"),
+        (of(json!({ "type": "strnig" })), "properties.a"),
+        (of(json!({ "$ref": "#/nowhere" })), "properties.a"),
+        (of(json!({ "$ref": "http://127.0.0.1:1/x" })), "properties.a"),
+        (of(json!(false)), "properties.a"),
+        (of(json!({ "type": "integer", "minimum": 9_007_199_254_740_993_u64 })), "properties.a.minimum"),
+        (json!({ "type": "object", "properties": {}, "required": ["q"] }), "required"),
+        (json!({ "type": "object", "properties": {}, "minProperties": 1 }), "minProperties"),
+        (
+            json!({ "type": "object", "anyOf": [{ "required": ["a"] }], "properties": { "a": { "type": "string" } } }),
+            "anyOf",
+        ),
+        (json!({ "type": "object", "additionalProperties": { "type": "integer" } }), "additionalProperties"),
+        (json!({ "type": "null" }), "type"),
+    ] {
+        let param = ask(&parameters, true).error(400)["param"].clone();
+        assert_eq!(param, format!("tools[0].function.parameters.{path}"), "{parameters}");
+        assert_eq!(ask(&parameters, false).status, 200, "{parameters}");
+    }
+    let good = of(json!({ "type": "string", "description": "any text" }));
+    assert_eq!(ask(&good, true).status, 200);
+}
+
+#[test]
+fn an_answer_that_can_be_held_to_its_schema_no_longer_says_so() {
+    let served = model_server();
+    // Fine to compile, and too large to go on with.
+    let schema = json!({ "type": "string", "pattern": "^([a-z]{0,100}){0,100}$" });
+    let mut n_broken = 0;
+    for seed in 0..3 {
+        let reply = served.chat(&json!({ "messages": user("hi"), "max_tokens": 300, "thinking_budget": 0, "temperature": 1,
+            "seed": seed, "response_format": { "type": "json_schema", "json_schema": { "name": "x", "schema": schema } } }));
+        let reply = reply.ok();
+        let choice = &reply["choices"][0];
+        let content = choice["message"]["content"].as_str().unwrap_or_default();
+        if choice["finish_reason"] == "stop" {
+            assert!(serde_json::from_str::<Value>(content).is_ok(), "{content:?}");
+            continue;
+        }
+        assert_eq!(choice["finish_reason"], "length", "{reply}");
+        n_broken += usize::from(reply["notices"].to_string().contains("too complex"));
+    }
+    assert!(n_broken > 0, "it was held to it after all");
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let served = model_server();
+    let json_object = json!({ "type": "json_object" });
+    for choice in [json!("required"), json!({ "type": "function", "function": { "name": "set_alarm" } })] {
+        let body = json!({ "messages": user("hi"), "tools": tools(false), "tool_choice": choice, "response_format": json_object });
+        assert_eq!(served.chat(&body).error(400)["param"], "response_format");
+    }
+    let mut twice = tools(false);
+    let again = twice[0].clone();
+    twice.as_array_mut().unwrap().push(again);
+    assert_eq!(served.chat(&json!({ "messages": user("hi"), "tools": twice })).error(400)["param"], "tools");
+}

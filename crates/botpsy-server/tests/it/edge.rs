@@ -98,3 +98,27 @@ fn until_the_model_is_there_clients_are_told_to_wait() {
     served.wait();
     assert_eq!(served.get("/v1/models").ok()["data"][0]["id"], "nano");
 }
+
+#[test]
+fn a_server_that_stops_tells_those_whose_answer_is_not_complete() {
+    let options = Options { parallel: 2, grace: std::time::Duration::from_millis(50), ..options() };
+    let served = serve(options, || model(LoadOptions { parallel: 2, ..LoadOptions::default() }).into());
+    served.wait();
+    let ends = served.post("/tokenize", &json!({ "content": "<|im_end|><|endoftext|></think>" })).ok();
+    let bias = ends["tokens"].as_array().unwrap().iter().map(|id| (id.to_string(), json!(-100)));
+    let bias: serde_json::Map<String, serde_json::Value> = bias.collect();
+    let body = |stream: bool| json!({ "messages": user("hi"), "logit_bias": bias, "thinking_budget": -1, "max_tokens": 8000, "stream": stream });
+    std::thread::scope(|scope| {
+        let streamed = scope.spawn(|| served.chat(&body(true)));
+        let whole = scope.spawn(|| served.chat(&body(false)));
+        while served.get("/slots").ok()[1]["is_processing"] != true {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        served.stop();
+        let streamed = streamed.join().unwrap();
+        let last: serde_json::Value = serde_json::from_str(streamed.events().last().unwrap()).unwrap();
+        assert_eq!(last["error"]["code"], "server_stopped", "{last}");
+        assert_eq!(whole.join().unwrap().error(503)["code"], "server_stopped");
+    });
+}

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use botpsy_chat::{
     ChatError, ChatEvent, ChatModel, Completion, LoadOptions, ModelSource, Provider, Request, Script, Scripted,
@@ -18,6 +19,13 @@ pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     stop: Stop,
     running: Option<JoinHandle<()>>,
+}
+
+impl Served {
+    /// Tells the server to stop, and goes on.
+    pub(crate) fn stop(&self) {
+        self.stop.stop();
+    }
 }
 
 impl Drop for Served {
@@ -35,6 +43,7 @@ pub(crate) fn options() -> Options {
         origins: Vec::new(),
         parallel: 1,
         max_waiting: 8,
+        grace: Duration::from_secs(10),
     }
 }
 
@@ -159,7 +168,7 @@ impl Served {
     /// Returns once the model is loaded.
     pub(crate) fn wait(&self) {
         while self.get("/health").status != 200 {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use botpsy_chat::{ChatModel, LoadOptions, Overrides};
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         origins: args.cors_origin.clone(),
         parallel: usize::from(args.parallel),
         max_waiting: usize::from(args.queue),
+        grace: Duration::from_secs(10),
     });
     let server = server
         .with_context(|| format!("{address}: cannot listen there"))
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let address = server.address().or_failed("run it again; if that does not help, report it")?;
     stop_on_interrupt(server.stopper())?;
 
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let load = || {
         let (parallel, cache_bytes) = (usize::from(args.parallel), Some((args.cache_ram as usize) * 1_000_000));
         let context = args.load.ctx.map(|tokens| tokens as usize);
