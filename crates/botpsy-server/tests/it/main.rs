@@ -12,3 +12,4 @@ mod native;
 mod parallel;
 mod restart;
 mod support;
+mod turns;
