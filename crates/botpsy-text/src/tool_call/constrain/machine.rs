@@ -138,9 +138,7 @@ impl Constraint {
                     self.grammars.blanks.iter().for_each(|id| mask.set(*id as usize, false));
                 }
             } else {
-                // Better an answer that ends here and says so than one that is held to nothing.
-                self.place = Place::Over;
-                self.broken.store(true, Ordering::Relaxed);
+                self.place = self.fail();
             }
         }
         match &mut self.place {
@@ -164,8 +162,14 @@ impl Constraint {
     fn step(&self, matcher: Result<Matcher, String>, is_json: bool, place: impl FnOnce(Step) -> Place) -> Place {
         match matcher {
             Ok(matcher) => place(Step { matcher, text: Vec::new(), is_json, mask: None }),
-            Err(_) => Place::Free,
+            Err(_) => self.fail(),
         }
+    }
+
+    /// Better an answer that ends here and says so than one that is held to nothing.
+    fn fail(&self) -> Place {
+        self.broken.store(true, Ordering::Relaxed);
+        Place::Over
     }
 
     fn walk(&mut self, id: u32) {
@@ -221,7 +225,7 @@ impl Constraint {
                     step.text.extend_from_slice(self.grammars.bytes(id));
                     Place::Json(step)
                 }
-                Err(_) => Place::Free,
+                Err(_) => self.fail(),
             },
         };
     }
@@ -240,8 +244,7 @@ impl Constraint {
         then: impl FnOnce(&Constraint, &str) -> Place,
     ) -> Place {
         if step.matcher.consume_token(id).is_err() {
-            // A token that was not allowed was written for the model: what follows is checked when it is read.
-            return Place::Free;
+            return self.fail();
         }
         step.text.extend_from_slice(self.grammars.bytes(id));
         if step.matcher.is_accepting().unwrap_or(false) {
