@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
@@ -14,6 +14,9 @@ use sha2::{Digest, Sha256};
 const MIN_TOKENS: usize = 128;
 /// Files that are kept; of more, those used longest ago go.
 const MAX_FILES: usize = 16;
+
+/// After this no run is still writing a part.
+const STALE: Duration = Duration::from_secs(3600);
 
 const MAGIC: &str = "botpsy prefix 1";
 
@@ -91,11 +94,14 @@ impl Prefixes {
     /// Removes what was used longest ago.
     fn clear(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        let mut files: Vec<(SystemTime, PathBuf)> = entries
-            .flatten()
-            .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "state"))
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-            .collect();
+        let dated = |entry: fs::DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()));
+        let is = |path: &Path, kind: &str| path.extension().is_some_and(|extension| extension == kind);
+        let (mut files, rest): (Vec<(SystemTime, PathBuf)>, Vec<_>) =
+            entries.flatten().filter_map(dated).partition(|(_, path)| is(path, "state"));
+        // What a run that was killed has left, but not what another one is writing.
+        let is_old = |changed: &SystemTime| changed.elapsed().is_ok_and(|age| age > STALE);
+        let stale = rest.iter().filter(|(changed, path)| is(path, "part") && is_old(changed));
+        stale.for_each(|(_, path)| drop(fs::remove_file(path)));
         files.sort();
         let n = files.len().saturating_sub(MAX_FILES);
         files.iter().take(n).for_each(|(_, path)| drop(fs::remove_file(path)));

@@ -15,6 +15,9 @@ use crate::args::ServeArgs;
 use crate::failure::{Exit, OrFail, bad_input};
 use crate::{home, input, model_flags, output};
 
+/// Who restarts a server wants an answer at once.
+const BEFORE_GRAMMARS: Duration = Duration::from_secs(2);
+
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let mut template_kwargs = template_kwargs(args)?;
     let overrides = overrides(args, &mut template_kwargs)?;
@@ -64,9 +67,12 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         anyhow::Ok(Backend::from(model))
     };
     let ready = |backend: &Backend| {
-        // The first request with tools need not wait for the grammars of the whole vocabulary.
+        // Requests with tools need not wait for the grammars of the whole vocabulary, nor the first request for those.
         let model = Arc::clone(&backend.model);
-        std::thread::spawn(move || model.grammars().is_ok());
+        std::thread::spawn(move || {
+            std::thread::sleep(BEFORE_GRAMMARS);
+            model.grammars().is_ok()
+        });
         tell(&backend.model, address, !keys.is_empty(), started.elapsed().as_secs_f64());
     };
     server.run(load, ready).map(|()| Exit::Done)

@@ -31,9 +31,9 @@ impl AnswerFormat {
     pub fn check(&self, grammars: &Grammars) -> Result<(), GrammarError> {
         let schema = self.schema();
         let impossible = impossible(&schema, 0);
-        let problem = match grammars.json(&schema) {
+        let problem = match grammars.check_json(&schema) {
             _ if impossible.is_some() => "asks for more than can be written".to_owned(),
-            Ok(_) => return Ok(()),
+            Ok(()) => return Ok(()),
             Err(problem) => problem,
         };
         let mut field = "response_format.json_schema.schema".to_owned();
@@ -69,7 +69,7 @@ fn culprit(grammars: &Grammars, schema: &Value, depth: usize) -> Option<Vec<Stri
         Value::Object(node) => node.iter().find_map(|(key, value)| match key.as_str() {
             "pattern" | "format" if value.is_string() => {
                 let alone = json!({ "type": "string", key: value });
-                grammars.json(&alone).is_err().then(|| vec![key.clone()])
+                grammars.check_json(&alone).is_err().then(|| vec![key.clone()])
             }
             _ => further(key.clone(), value),
         }),

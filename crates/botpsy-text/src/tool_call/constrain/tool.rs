@@ -169,12 +169,12 @@ impl CallRules {
             && !(schema.as_object().is_some_and(is_plain) && schema["type"] == "string")
             && value.dropped.is_empty()
             && schema.as_object().is_none_or(|node| !node.is_empty())
-            && let Err(problem) = grammars.json(&values::document(key, &tool.parameters))
+            && let Err(problem) = grammars.check_json(&values::document(key, &tool.parameters))
         {
             self.drop(tool, format!("properties.{key}"), &problem);
         }
-        match grammars.lark(&value.lark) {
-            Ok(_) => value,
+        match grammars.check(&value.lark) {
+            Ok(()) => value,
             Err(problem) => {
                 self.drop(tool, format!("properties.{key}"), &problem);
                 values::of_types(schema, &tool.parameters)

@@ -79,7 +79,26 @@ impl Grammars {
         self.matcher(&schema.to_string(), || TopLevelGrammar::from_json_schema(schema.clone()))
     }
 
+    /// Whether a grammar in Lark's form can be compiled.
+    pub(super) fn check(&self, text: &str) -> Result<(), String> {
+        self.made(text, || TopLevelGrammar::from_lark(text.to_owned()), |_| ())
+    }
+
+    /// Whether a JSON Schema can be compiled.
+    pub(super) fn check_json(&self, schema: &serde_json::Value) -> Result<(), String> {
+        self.made(&schema.to_string(), || TopLevelGrammar::from_json_schema(schema.clone()), |_| ())
+    }
+
     fn matcher(&self, text: &str, grammar: impl FnOnce() -> TopLevelGrammar) -> Result<Matcher, String> {
+        self.made(text, grammar, Matcher::deep_clone)
+    }
+
+    fn made<T>(
+        &self,
+        text: &str,
+        grammar: impl FnOnce() -> TopLevelGrammar,
+        use_it: impl FnOnce(&Matcher) -> T,
+    ) -> Result<T, String> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_KEPT && !kept.contains_key(text) {
             kept.clear();
@@ -94,7 +113,7 @@ impl Grammars {
             })?;
             Ok(matcher)
         });
-        made.as_ref().map(Matcher::deep_clone).map_err(Clone::clone)
+        made.as_ref().map(use_it).map_err(Clone::clone)
     }
 
     /// The bytes of a token, as a grammar sees them.
