@@ -21,7 +21,8 @@ pub(crate) enum Told {
 /// Answers in the making, one after the other. Dropping it breaks them off within one token.
 pub(crate) struct Running {
     told: mpsc::UnboundedReceiver<Told>,
-    cancel: Arc<AtomicBool>,
+    /// Dropped with it.
+    _cancel: CancelOnDrop,
     ended: watch::Receiver<bool>,
 }
 
@@ -40,8 +41,8 @@ impl Running {
     pub(crate) fn start(app: &Shared, answers: impl Answer, n: u32, place: Place) -> Running {
         // Unbounded: a client that reads slowly must not hold up the others; `max_tokens` bounds what waits.
         let (tell, told) = mpsc::unbounded_channel();
-        let (app, cancel) = (Arc::clone(app), Arc::new(AtomicBool::new(false)));
-        let (cancelled, ended) = (Arc::clone(&cancel), app.ended.subscribe());
+        let (app, cancel) = (Arc::clone(app), CancelOnDrop::default());
+        let (cancelled, ended) = (cancel.flag(), app.ended.subscribe());
         tokio::task::spawn_blocking(move || {
             let mut last = None;
             for i in 0..n {
@@ -66,7 +67,7 @@ impl Running {
                 app.counts.read_ahead.fetch_add(n_read as u64, Ordering::Relaxed);
             }
         });
-        Running { told, cancel, ended }
+        Running { told, _cancel: cancel, ended }
     }
 
     /// What comes next; `None` after the last answer.
@@ -78,8 +79,18 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+/// Raises a flag when whoever waits is gone.
+#[derive(Debug, Default)]
+pub(crate) struct CancelOnDrop(Arc<AtomicBool>);
+
+impl CancelOnDrop {
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.cancel.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
     }
 }

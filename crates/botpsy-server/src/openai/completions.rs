@@ -16,7 +16,7 @@ use super::sse::{self, Write};
 use crate::app::Shared;
 use crate::body::JsonBody;
 use crate::error::ApiError;
-use crate::run::{Answer, Running, Told};
+use crate::run::{Answer, CancelOnDrop, Running, Told};
 use crate::stamp::Stamp;
 use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage, prompt_entry};
 
@@ -97,19 +97,10 @@ impl Answer for Continuing {
     }
 }
 
-/// Raises a flag when the request that waits is gone.
-struct CancelOnDrop(Arc<AtomicBool>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// `prompt_logprobs` of each prompt.
 async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Vec<Value>>, ApiError> {
-    let cancel = CancelOnDrop(Arc::default());
-    let (cancelled, model) = (Arc::clone(&cancel.0), Arc::clone(&prompts.model));
+    let cancel = CancelOnDrop::default();
+    let (cancelled, model) = (cancel.flag(), Arc::clone(&prompts.model));
     let requests = Arc::clone(&prompts.requests);
     let scoring = tokio::task::spawn_blocking(move || {
         let score = |request: &TextRequest| {

@@ -1,10 +1,10 @@
 //! Several requests at once.
 
-use std::io::Read;
-use std::sync::mpsc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, mpsc};
 
-use botpsy_chat::{LoadOptions, Script};
-use botpsy_server::Options;
+use botpsy_chat::{ChatError, ChatEvent, Completion, LoadOptions, Provider, Request, Scripted};
+use botpsy_server::{Backend, Options};
 use serde_json::{Value, json};
 
 use crate::support::{Served, model, options, serve, user};
@@ -73,30 +73,53 @@ fn conversations_side_by_side_each_read_only_what_is_new() {
     }
 }
 
+/// Answers once it is let.
+struct Gate(Mutex<mpsc::Receiver<()>>);
+
+impl Provider for Gate {
+    fn name(&self) -> &str {
+        "gate"
+    }
+
+    fn chat(
+        &self,
+        request: &Request,
+        cancel: &AtomicBool,
+        on: &mut dyn FnMut(ChatEvent),
+    ) -> Result<Completion, ChatError> {
+        self.0.lock().unwrap().recv().unwrap();
+        Scripted::new(["</think>\n\nHi!"]).chat(request, cancel, on)
+    }
+}
+
 #[test]
 fn those_who_come_too_many_are_told_to_come_back() {
-    let (served, told) = crate::support::told_server(Options { max_waiting: 1, ..options() });
-    // An answer that does not end before it is asked to: it waits for its pieces to be read.
-    told.tell(Script { pieces: vec!["x ".to_owned(); 400_000], stop: botpsy_text::tool_call::Stop::Eos });
-    let body = json!({ "messages": user("hi"), "stream": true });
-    let (send, receive) = mpsc::channel();
+    let (open, gate) = mpsc::channel();
+    let options = Options { max_waiting: 1, ..options() };
+    let served = serve(options, || {
+        let model = Arc::new(model(LoadOptions::default()));
+        Backend { model, provider: Arc::new(Gate(Mutex::new(gate))) }
+    });
+    served.wait();
+    let body = json!({ "messages": user("hi") });
+    let waits = |line: &str| {
+        while !served.get("/metrics").body.contains(line) {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    };
     std::thread::scope(|scope| {
-        for _ in 0..6 {
-            let (served, body, send) = (&served, &body, send.clone());
-            scope.spawn(move || {
-                let request = crate::support::agent().post(served.url("/v1/chat/completions"));
-                let request = request.header("content-type", "application/json");
-                let mut response = request.send(body.to_string()).unwrap();
-                let mut some = [0; 64];
-                let _ = response.body_mut().as_reader().read(&mut some);
-                let after = response.headers().get("retry-after").map(|after| after.to_str().unwrap().to_owned());
-                send.send((response.status().as_u16(), after)).unwrap();
-            });
+        let first = scope.spawn(|| served.chat(&body));
+        waits("botpsy_requests_processing 1");
+        let second = scope.spawn(|| served.chat(&body));
+        waits("botpsy_requests_deferred 1");
+        let third = served.chat(&body);
+        assert_eq!(third.error(429)["code"], "queue_full");
+        assert_eq!(third.header("retry-after"), Some("2"));
+        for _ in 0..3 {
+            open.send(()).unwrap();
+        }
+        for reply in [first.join().unwrap(), second.join().unwrap(), served.chat(&body)] {
+            assert_eq!(reply.ok()["choices"][0]["message"]["content"], "Hi!");
         }
     });
-    drop(send);
-    let replies: Vec<(u16, Option<String>)> = receive.iter().collect();
-    assert!(replies.iter().all(|(status, _)| [200, 429].contains(status)), "{replies:?}");
-    assert!(replies.iter().any(|(status, _)| *status == 200));
-    assert!(replies.iter().filter(|(status, _)| *status == 429).all(|(_, after)| after.as_deref() == Some("2")));
 }
