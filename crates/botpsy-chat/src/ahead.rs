@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use botpsy_text::conversation::{Message, Role};
 use botpsy_text::tool_call::ParsedMessage;
 
+use crate::model::TURN_START;
 use crate::{ChatError, ChatModel, Request};
 
 /// Tokens between two looks at whether somebody has come: a tenth of a second on a laptop.
@@ -16,9 +17,6 @@ const PIECE: usize = 64;
 
 /// Stands where the next turn will.
 const NEXT: &str = "next";
-
-/// What the chat templates of this family write before a message.
-const TURN_START: &str = "<|im_start|>";
 
 impl ChatModel {
     /// The tokens with which the next turn begins if it goes on from `reply`, up to the message that nobody knows yet.

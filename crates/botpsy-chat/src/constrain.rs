@@ -1,40 +1,81 @@
 //! What an answer is held to while it is written.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use botpsy_engine::{Job, MaskSource, TokenMask};
-use botpsy_text::tool_call::constrain::{Allowed, CallRules, Constraint, GrammarError, Grammars};
+use botpsy_text::conversation::ToolSpec;
+use botpsy_text::tokenizer::Tokenizer;
+use botpsy_text::tool_call::constrain::{Allowed, Borders, CallRules, Constraint, Dropped, GrammarError, Grammars, MakeRules};
 use botpsy_text::tool_call::{CALL_OPEN, THINK_CLOSE, Thinking, ToolChoice};
 
 use crate::{ChatError, ChatModel, Notice, Request};
 
-impl ChatModel {
-    /// The grammars of this vocabulary, made when they are first needed.
-    ///
-    /// # Errors
-    /// If the vocabulary has no tokens for the borders of calls.
-    pub fn grammars(&self) -> Result<&Arc<Grammars>, ChatError> {
-        let make = || Grammars::new(self.tokenizer(), self.engine().vocab_size(), self.eos()).map(Arc::new);
-        let problem = || "the model's vocabulary has no tokens for the borders of calls".to_owned();
-        let missing = || GrammarError { field: "tools".to_owned(), problem: problem() };
-        Ok(self.made_grammars().get_or_init(make).as_ref().ok_or_else(missing)?)
+/// The grammars of a vocabulary, made when they are first needed.
+#[derive(Debug)]
+pub(crate) struct LateGrammars {
+    tokenizer: Arc<Tokenizer>,
+    vocab_size: usize,
+    eos: Vec<u32>,
+    made: OnceLock<Option<Arc<Grammars>>>,
+}
+
+impl LateGrammars {
+    pub(crate) fn new(tokenizer: &Arc<Tokenizer>, vocab_size: usize, eos: &[u32]) -> Arc<LateGrammars> {
+        let (tokenizer, made) = (Arc::clone(tokenizer), OnceLock::new());
+        Arc::new(LateGrammars { tokenizer, vocab_size, eos: eos.to_vec(), made })
     }
 
-    /// Holds the job's answer to what the request asks for, and tells what that cannot be.
+    fn get(&self) -> Result<&Arc<Grammars>, GrammarError> {
+        let make = || Grammars::new(&self.tokenizer, self.vocab_size, &self.eos).map(Arc::new);
+        self.made.get_or_init(make).as_ref().ok_or_else(no_borders)
+    }
+
+    fn borders(&self) -> Result<Borders, GrammarError> {
+        Borders::of(&self.tokenizer, &self.eos).ok_or_else(no_borders)
+    }
+}
+
+fn no_borders() -> GrammarError {
+    let problem = "the model's vocabulary has no tokens for the borders of calls".to_owned();
+    GrammarError { field: "tools".to_owned(), problem }
+}
+
+impl ChatModel {
+    /// Makes the grammars of this vocabulary, for which the first call would wait.
+    pub fn warm_grammars(&self) {
+        // What fails is told to whoever needs them.
+        let _ = self.grammars().get();
+    }
+
+    /// Holds the job's answer to what the request asks for.
     pub(crate) fn constrain(&self, job: &mut Job, request: &Request, thinking: Thinking) -> Result<Held, ChatError> {
         let calls = !request.conversation.tools.is_empty() && request.tool_choice != ToolChoice::None;
         if (!calls || request.free_calls) && request.format.is_none() {
             return Ok(Held::default());
         }
-        let grammars = self.grammars()?;
-        if let Some(format) = &request.format {
-            format.check(grammars)?;
+        let borders = self.grammars().borders()?;
+        let tools = if calls { request.conversation.tools.clone() } else { Vec::new() };
+        let must_know = request.format.is_some() || tools.iter().any(ToolSpec::is_strict);
+        let dropped = Arc::<OnceLock<Vec<Dropped>>>::default();
+        let (late, told) = (Arc::clone(self.grammars()), Arc::clone(&dropped));
+        let make = move || {
+            let grammars = late.get()?;
+            let rules = CallRules::new(grammars, &tools)?;
+            let _ = told.set(rules.dropped().to_vec());
+            Ok((Arc::clone(grammars), rules))
+        };
+        let mut make: MakeRules = Box::new(make);
+        if must_know {
+            // What cannot be enforced is refused before anything is written.
+            let made = make()?;
+            if let Some(format) = &request.format {
+                format.check(&made.0)?;
+            }
+            make = Box::new(move || Ok(made));
         }
-        let tools = if calls { &request.conversation.tools[..] } else { &[] };
-        let rules = CallRules::new(grammars, tools)?;
         let (format, choice) = (request.format.clone(), &request.tool_choice);
-        let constraint = Constraint::new(grammars, &rules, format, choice, request.one_call, thinking);
+        let constraint = Constraint::later(borders, make, format, choice, request.one_call, thinking);
         let broken = constraint.broken();
         job.mask = Some(mask(constraint));
         let must_call = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
@@ -48,17 +89,24 @@ impl ChatModel {
             }
             _ => job.forced = encode(opening),
         }
-        Ok(Held { notices: rules.dropped().iter().cloned().map(Notice::NotEnforced).collect(), broken })
+        Ok(Held { dropped, broken })
     }
 }
 
 /// What an answer is held to.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    /// What it is not held to.
-    pub(crate) notices: Vec<Notice>,
+    /// What calls are not held to, known once the first one has opened.
+    dropped: Arc<OnceLock<Vec<Dropped>>>,
     /// Raised when a grammar became too large on the way and the answer was broken off.
     pub(crate) broken: Arc<AtomicBool>,
+}
+
+impl Held {
+    /// What calls were not held to.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = Notice> {
+        self.dropped.get().into_iter().flatten().cloned().map(Notice::NotEnforced)
+    }
 }
 
 fn mask(mut constraint: Constraint) -> MaskSource {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
 use botpsy_format::FileBytes;
@@ -14,12 +14,11 @@ use botpsy_model::{Activations, Checkpoint, Config, Model};
 use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
-use botpsy_text::tool_call::constrain::Grammars;
 use botpsy_text::tool_call::{ParsedMessage, Stop, THINK_OPEN, Thinking};
 use serde_json::{Map, Value};
 
 use crate::answer::FEW_TOKENS;
-use crate::constrain::Held;
+use crate::constrain::LateGrammars;
 use crate::memory::{available_bytes, bearable_context};
 use crate::plain::PlainReader;
 use crate::prefixes::Prefixes;
@@ -27,7 +26,10 @@ use crate::provider::{Listener, Reader};
 use crate::vocabulary::Vocabulary;
 use crate::{ChatError, ChatEvent, Completion, Notice, Overrides, Provider, Request, Settings, TextRequest};
 
-/// What the chat templates of this family write after a message.
+/// What the chat templates of this family write before a message, one token.
+pub(crate) const TURN_START: &str = "<|im_start|>";
+
+/// What they write after it.
 const TURN_END: &str = "<|im_end|>\n";
 
 /// Snapshots where bytes bound them.
@@ -105,8 +107,7 @@ pub struct ChatModel {
     /// Flags before the file's own defaults.
     overrides: Overrides,
     template_kwargs: Map<String, Value>,
-    /// Made when an answer is first held to one.
-    grammars: OnceLock<Option<Arc<Grammars>>>,
+    grammars: Arc<LateGrammars>,
     notices: Vec<Notice>,
 }
 
@@ -153,7 +154,7 @@ impl ChatModel {
             }),
             overrides: options.overrides.or(&vocabulary.defaults),
             template_kwargs: options.template_kwargs.clone(),
-            grammars: OnceLock::new(),
+            grammars: LateGrammars::new(&vocabulary.tokenizer, engine.vocab_size(), &vocabulary.eos),
             vocabulary,
             engine,
             notices: notice.into_iter().collect(),
@@ -180,7 +181,7 @@ impl ChatModel {
         &self.vocabulary.eos
     }
 
-    pub(crate) fn made_grammars(&self) -> &OnceLock<Option<Arc<Grammars>>> {
+    pub(crate) fn grammars(&self) -> &Arc<LateGrammars> {
         &self.grammars
     }
 
@@ -227,11 +228,23 @@ impl ChatModel {
         let prompt = self.page(request)?;
         let tokenizer = self.tokenizer();
         let encode = |text: &str| tokenizer.encode_template(text).into_iter().map(|id| id.0).collect::<Vec<u32>>();
-        let tokens = encode(&prompt.text);
-        // A mark is good where the text before it gives the same tokens alone.
-        let marks = prompt.marks.iter().filter(|mark| **mark <= prompt.text.len());
-        let marks = marks.map(|mark| encode(&prompt.text[..*mark]));
-        let stable_marks = marks.filter(|prefix| tokens.starts_with(prefix)).map(|prefix| prefix.len()).collect();
+        let (text, mut marks) = (&prompt.text[..], prompt.marks);
+        marks.sort_unstable();
+        marks.dedup();
+        // Before the token that begins a message nothing is joined with what follows.
+        let is_border = |mark: &usize| text.get(*mark..).is_some_and(|rest| rest.starts_with(TURN_START));
+        let (borders, others): (Vec<usize>, Vec<usize>) = marks.into_iter().partition(is_border);
+        let (mut tokens, mut stable_marks, mut start) = (Vec::new(), Vec::new(), 0);
+        for border in borders {
+            tokens.extend(encode(&text[start..border]));
+            stable_marks.push(tokens.len());
+            start = border;
+        }
+        tokens.extend(encode(&text[start..]));
+        debug_assert_eq!(tokens, encode(text));
+        // Elsewhere a mark is good where the text before it gives the same tokens alone.
+        let prefixes = others.iter().filter_map(|mark| text.get(..*mark)).map(encode);
+        stable_marks.extend(prefixes.filter(|prefix| tokens.starts_with(prefix)).map(|prefix| prefix.len()));
         Ok(Prompted { tokens, stable_marks, thinking: prompt.text.trim_end().ends_with(THINK_OPEN) })
     }
 
@@ -400,13 +413,12 @@ impl Provider for ChatModel {
         let few =
             prompted.thinking && settings.max_tokens < FEW_TOKENS && stated != self.vocabulary.defaults.max_tokens;
         let mut job = Job { choice: request.choice, ..self.job(prompted, &settings)? };
-        let Held { mut notices, broken } = self.constrain(&mut job, request, thinking)?;
-        if few {
-            notices.push(Notice::FewTokens { max_tokens: settings.max_tokens });
-        }
-        notices.iter().for_each(|notice| on(ChatEvent::Notice(notice.clone())));
-        let mut completion = self.answer(job, cancel, &broken, Reader::new(request, thinking, on))?;
-        completion.notices.splice(0..0, notices);
+        let held = self.constrain(&mut job, request, thinking)?;
+        let few = few.then_some(Notice::FewTokens { max_tokens: settings.max_tokens });
+        few.iter().for_each(|few| on(ChatEvent::Notice(few.clone())));
+        let mut completion = self.answer(job, cancel, &held.broken, Reader::new(request, thinking, on))?;
+        held.notices().for_each(|notice| on(ChatEvent::Notice(notice)));
+        completion.notices.splice(0..0, few.into_iter().chain(held.notices()));
         Ok(completion)
     }
 

@@ -1,6 +1,7 @@
 //! What a file says beside its weights: vocabulary, template, defaults, tokens that end an answer.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use botpsy_format::{GenerationConfig, Gguf, StringArray, TokenizerConfig, TokenizerEntry, TokenizerFile};
 use botpsy_model::Checkpoint;
@@ -13,7 +14,7 @@ use crate::{ChatError, Overrides};
 #[derive(Debug)]
 pub struct Vocabulary {
     /// Text to tokens and back.
-    pub tokenizer: Tokenizer,
+    pub tokenizer: Arc<Tokenizer>,
     /// The file's chat template, or the built-in one when it has none.
     pub template: Template,
     /// The file's own settings.
@@ -65,7 +66,7 @@ fn from_gguf(gguf: &Gguf) -> Result<Vocabulary, ChatError> {
     eos.extend(meta.find::<u32>("tokenizer.ggml.eot_token_id")?);
     Ok(Vocabulary {
         eos: stop_tokens(&tokenizer, eos).map_err(wrong)?,
-        tokenizer,
+        tokenizer: Arc::new(tokenizer),
         template: template(meta.find("tokenizer.chat_template")?)?,
         defaults: Overrides {
             temperature: meta.find("general.sampling.temp")?,
@@ -117,7 +118,7 @@ fn from_folder(folder: &Path, config_eos: &[u32]) -> Result<Vocabulary, ChatErro
     eos.extend(beside.eos_token.and_then(|token| tokenizer.id_of(&token)).map(|id| id.0));
     Ok(Vocabulary {
         eos: stop_tokens(&tokenizer, eos).map_err(wrong)?,
-        tokenizer,
+        tokenizer: Arc::new(tokenizer),
         template: template(source.as_deref())?,
         defaults: Overrides {
             temperature: if generation.do_sample == Some(false) { Some(0.0) } else { generation.temperature },

@@ -16,7 +16,7 @@ use crate::{Engine, Error, TokenId};
 const BESIDE_DECODING: usize = 64;
 
 /// How long a pass waits for sessions that are between two tokens.
-const GATHER: Duration = Duration::from_millis(3);
+const GATHER: Duration = Duration::from_millis(10);
 
 /// Sessions that share passes.
 #[derive(Debug, Default)]

@@ -20,8 +20,11 @@ pub struct EngineOptions {
     pub prefill_chunk: usize,
     /// Snapshots that a session, and those that share them with it, keep at the stable marks of their prompts.
     pub max_snapshots: usize,
-    /// Bytes that those may take together; pages that several share count in each.
+    /// Bytes that those may take together.
     pub max_snapshot_bytes: usize,
+    /// Tokens between what is known and a mark in the middle of a prompt that make a snapshot there worth while: to read fewer
+    /// again takes little longer than to keep them.
+    pub snapshot_distance: usize,
 }
 
 impl Default for EngineOptions {
@@ -32,6 +35,7 @@ impl Default for EngineOptions {
             prefill_chunk: 256,
             max_snapshots: 4,
             max_snapshot_bytes: usize::MAX,
+            snapshot_distance: 128,
         }
     }
 }

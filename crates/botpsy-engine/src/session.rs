@@ -1,10 +1,11 @@
 //! One timeline of tokens, and the reuse of what was computed for it.
 
+use std::collections::HashSet;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use botpsy_model::{Logits, State};
+use botpsy_model::{Logits, PageId, State};
 
 use crate::{Engine, Error, TokenId};
 
@@ -236,12 +237,21 @@ impl Session {
         Ok(())
     }
 
-    /// The marks in `range`, sorted. Of more than can be kept, the first, which ends what all prompts share, and the last.
+    /// The marks in `range`, sorted: the first of all, which ends what prompts share, the last, where the next turn goes on, and
+    /// those between that are far enough from what is known; of more than can be kept, the later ones.
     fn choose_marks(&self, marks: &[usize], range: RangeInclusive<usize>) -> Vec<usize> {
         let max = self.engine.options().max_snapshots.min(MARKS_OF_A_PROMPT);
-        let mut chosen: Vec<usize> = marks.iter().copied().filter(|mark| range.contains(mark)).collect();
-        chosen.sort_unstable();
-        chosen.dedup();
+        let ends = [marks.iter().min(), marks.iter().max()];
+        let mut marks: Vec<usize> = marks.iter().copied().filter(|mark| range.contains(mark)).collect();
+        marks.sort_unstable();
+        let distance = self.engine.options().snapshot_distance;
+        let (mut chosen, mut known) = (Vec::new(), *range.start() - 1);
+        for mark in marks {
+            if mark > known && (ends.contains(&Some(&mark)) || mark - known >= distance) {
+                chosen.push(mark);
+                known = mark;
+            }
+        }
         if chosen.len() > max {
             let spare = chosen.len() - max;
             let first = max.min(1);
@@ -264,7 +274,8 @@ impl Session {
         marks.push(Arc::clone(&mark));
         let options = self.engine.options();
         let too_many = |marks: &[Arc<Timeline>]| {
-            let bytes: usize = marks.iter().map(|mark| mark.size_bytes()).sum();
+            let mut seen = HashSet::new();
+            let bytes: usize = marks.iter().map(|mark| mark.own_bytes(&mut seen)).sum();
             marks.len() > options.max_snapshots || bytes > options.max_snapshot_bytes
         };
         while !marks.is_empty() && too_many(&marks) {
@@ -290,8 +301,8 @@ impl Timeline {
         Timeline { tokens: Vec::new(), state, logits: Vec::new() }
     }
 
-    fn size_bytes(&self) -> usize {
-        self.state.size_bytes() + size_of_val(&self.logits[..]) + size_of_val(&self.tokens[..])
+    fn own_bytes(&self, seen: &mut HashSet<PageId>) -> usize {
+        self.state.own_bytes(seen) + size_of_val(&self.logits[..]) + size_of_val(&self.tokens[..])
     }
 
     /// Whether `prompt` can go on from here: it begins with these tokens, and if it ends with them the logits are known.

@@ -40,4 +40,4 @@ pub use error::ModelError;
 pub use forward::{Logits, Scratch, Segment};
 pub use load::{Activations, Model};
 pub use profile::{Operation, Profile, Work};
-pub use state::State;
+pub use state::{PageId, State};

@@ -1,5 +1,6 @@
 //! One sequence so far.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use botpsy_kernels::attention::{KvPage, KvShape, KvType, PAGE};
@@ -8,6 +9,10 @@ use botpsy_kernels::{FloatBuffer, ThreadPool};
 
 use crate::config::{Config, LayerKind};
 use crate::{HeadOrder, Model};
+
+/// A page of keys and values, while it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PageId(usize);
 
 /// Everything the model remembers of the tokens it has read: per linear-attention layer a recurrent matrix per head and the
 /// last inputs of the convolution, per full-attention layer pages of keys and values.
@@ -139,6 +144,20 @@ impl State {
             LayerState::Kv(kv) => kv.size_bytes(),
         };
         self.layers.iter().map(layer).sum()
+    }
+
+    /// Bytes that it holds beside the pages in `seen`, to which its own are added: states that are counted one after the other
+    /// count the pages that they share once.
+    pub fn own_bytes(&self, seen: &mut HashSet<PageId>) -> usize {
+        let kv = |layer: &LayerState| match layer {
+            LayerState::Kv(kv) => {
+                let is_shared = |page: &&Arc<KvPage>| !seen.insert(PageId(Arc::as_ptr(page).addr()));
+                kv.pages.iter().filter(is_shared).count() * kv.shape.page_bytes(self.kv_type)
+            }
+            LayerState::Delta(_) => 0,
+        };
+        let shared: usize = self.layers.iter().map(kv).sum();
+        self.size_bytes() - shared
     }
 
     /// All that it holds, as bytes that [`State::from_bytes`] reads with the same model on the same instruction set.

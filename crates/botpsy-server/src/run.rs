@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use botpsy_chat::{ChatError, ChatEvent, Completion};
 use tokio::sync::{mpsc, watch};
 
 use crate::app::Shared;
 use crate::queue::Place;
+
+/// Whoever goes on at once, as a program does with the result of a tool, should not wait for what was read ahead.
+const BEFORE_READING_AHEAD: Duration = Duration::from_millis(300);
 
 /// What a running answer tells.
 pub(crate) enum Told {
@@ -62,7 +66,9 @@ impl Running {
             let came = app.counts.requests.load(Ordering::Relaxed);
             let is_idle =
                 || app.counts.requests.load(Ordering::Relaxed) == came && app.queue.free() == app.queue.total();
-            if let Some(answer) = last.filter(|answer| n == 1 && !answer.cancelled) {
+            let Some(answer) = last.filter(|answer| n == 1 && !answer.cancelled) else { return };
+            std::thread::sleep(BEFORE_READING_AHEAD);
+            if is_idle() {
                 let n_read = answers.afterwards(&answer, &is_idle);
                 app.counts.read_ahead.fetch_add(n_read as u64, Ordering::Relaxed);
             }

@@ -15,7 +15,13 @@ fn folder(model: &str) -> PathBuf {
 
 /// Exact keys, values and activations, and a chunk so small that every prompt is cut.
 pub(crate) fn exact() -> EngineOptions {
-    EngineOptions { context_tokens: 600, kv_type: KvType::F32, prefill_chunk: 16, ..EngineOptions::default() }
+    EngineOptions {
+        context_tokens: 600,
+        kv_type: KvType::F32,
+        prefill_chunk: 16,
+        snapshot_distance: 1,
+        ..EngineOptions::default()
+    }
 }
 
 /// Loads a file of the model's folder; an empty name is the folder itself, with its safetensors.

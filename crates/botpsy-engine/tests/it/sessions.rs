@@ -88,6 +88,21 @@ fn snapshots_are_bounded_and_the_first_one_stays() {
 }
 
 #[test]
+fn marks_near_what_is_known_are_left_out_but_not_the_first_and_the_last() {
+    let (engine, tokens) = (tiny(EngineOptions { snapshot_distance: 30, ..exact() }), sequence(200));
+    let mut session = Session::new(&engine);
+    advance(&mut session, &tokens[..150], &[10, 20, 39, 40, 69, 140]);
+    let kept = |session: &Session, len: usize| {
+        let other: Vec<_> = tokens[..len].iter().copied().chain([0, 0]).collect();
+        session.fork().sync(&other).unwrap().kept
+    };
+    assert_eq!([15, 25, 39, 45, 69, 145].map(|len| kept(&session, len)), [10, 10, 10, 40, 40, 140]);
+    // The last mark of the next turn is near the end of this one.
+    advance(&mut session, &tokens[..160], &[10, 140, 145, 155]);
+    assert_eq!([148, 158].map(|len| kept(&session, len)), [140, 155]);
+}
+
+#[test]
 fn chunks_and_single_tokens_give_the_same_bits() {
     let tokens = sequence(130);
     let whole = fresh(&tiny(EngineOptions { prefill_chunk: 512, ..exact() }), &tokens);

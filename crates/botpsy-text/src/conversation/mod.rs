@@ -58,6 +58,14 @@ pub struct ToolSpec {
     pub source: Value,
 }
 
+impl ToolSpec {
+    /// Whether it says `strict`: better no answer than a call that does not fit its schema.
+    pub fn is_strict(&self) -> bool {
+        let stated = self.source.pointer("/function/strict").or_else(|| self.source.get("strict"));
+        stated == Some(&Value::Bool(true))
+    }
+}
+
 /// One call, as the model made it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {

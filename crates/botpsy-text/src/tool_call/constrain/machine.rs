@@ -9,13 +9,19 @@ use llguidance::toktrie::SimpleVob;
 use super::format::AnswerFormat;
 use super::tool::{CallRules, ToolRules};
 use super::values::JSON_RULE;
-use super::vocabulary::Grammars;
+use super::vocabulary::{Borders, GrammarError, Grammars};
 use crate::tool_call::{FUNCTION_OPEN, PARAMETER_OPEN, Thinking, ToolChoice};
+
+/// Makes what calls are held to; run once, when the first call opens.
+pub type MakeRules = Box<dyn FnOnce() -> Result<(Arc<Grammars>, CallRules), GrammarError> + Send>;
 
 /// What holds for one answer, and where in it the machine stands.
 pub struct Constraint {
-    grammars: Arc<Grammars>,
-    rules: CallRules,
+    borders: Borders,
+    made: Option<(Arc<Grammars>, CallRules)>,
+    make: Option<MakeRules>,
+    /// The only tool that may be called.
+    named: Option<String>,
     format: Option<AnswerFormat>,
     /// Whether one call is all.
     one_call: bool,
@@ -80,7 +86,7 @@ struct Step {
 
 impl std::fmt::Debug for Constraint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Constraint").field("rules", &self.rules).field("walked", &self.walked).finish_non_exhaustive()
+        f.debug_struct("Constraint").field("made", &self.made).field("walked", &self.walked).finish_non_exhaustive()
     }
 }
 
@@ -95,18 +101,33 @@ impl Constraint {
         one_call: bool,
         thinking: Thinking,
     ) -> Constraint {
-        let (rules, one_call) = match choice {
-            ToolChoice::Named(name) => (rules.only(name), true),
-            _ => (rules.clone(), one_call),
+        let made = (Arc::clone(grammars), rules.clone());
+        let make = Box::new(move || Ok(made));
+        Constraint::later(grammars.borders.clone(), make, format, choice, one_call, thinking)
+    }
+
+    /// As [`Constraint::new`], with grammars and rules that are made when they are first needed: most answers begin with a
+    /// thought, and many hold no call.
+    pub fn later(
+        borders: Borders,
+        make: MakeRules,
+        format: Option<AnswerFormat>,
+        choice: &ToolChoice,
+        one_call: bool,
+        thinking: Thinking,
+    ) -> Constraint {
+        let named = match choice {
+            ToolChoice::Named(name) => Some(name.clone()),
+            _ => None,
         };
-        let must = format.is_some() || matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
-        let grammars = Arc::clone(grammars);
         let mut constraint = Constraint {
-            grammars,
-            rules,
+            borders,
+            make: Some(make),
+            made: None,
+            one_call: one_call || named.is_some(),
+            must: format.is_some() || named.is_some() || *choice == ToolChoice::Required,
+            named,
             format,
-            one_call,
-            must,
             place: Place::Thought,
             walked: 0,
             broken: Arc::default(),
@@ -135,15 +156,16 @@ impl Constraint {
                 if step.is_json
                     && step.text.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count() >= MAX_BLANKS
                 {
-                    self.grammars.blanks.iter().for_each(|id| mask.set(*id as usize, false));
+                    let blanks = self.made.iter().flat_map(|(grammars, _)| &grammars.blanks);
+                    blanks.for_each(|id| mask.set(*id as usize, false));
                 }
             } else {
                 self.place = self.fail();
             }
         }
         match &mut self.place {
-            Place::Over => Allowed::End(&self.grammars.ids.eos),
-            Place::Thought if self.must => Allowed::NotEnd(&self.grammars.ids.eos),
+            Place::Over => Allowed::End(&self.borders.eos),
+            Place::Thought if self.must => Allowed::NotEnd(&self.borders.eos),
             place => match place.step().and_then(|step| step.mask.as_ref()) {
                 Some(mask) => Allowed::Bits(mask.as_slice()),
                 None => Allowed::All,
@@ -152,11 +174,41 @@ impl Constraint {
     }
 
     /// Where an answer stands once it is no thought any more.
-    fn beginning(&self) -> Place {
-        match &self.format {
-            None => Place::Free,
-            Some(format) => self.step(self.grammars.json(&format.schema()), true, Place::Json),
+    fn beginning(&mut self) -> Place {
+        let Some(schema) = self.format.as_ref().map(AnswerFormat::schema) else { return Place::Free };
+        let matcher = self.made().map_or_else(|| Err(String::new()), |(grammars, _)| grammars.json(&schema));
+        self.step(matcher, true, Place::Json)
+    }
+
+    /// After the opener of a call.
+    fn head(&mut self) -> Place {
+        match self.made() {
+            Some((_, rules)) if rules.tools.is_empty() => Place::Free,
+            Some((grammars, rules)) => {
+                let head = grammars.lark(&rules.head());
+                self.step(head, false, Place::Head)
+            }
+            None => self.fail(),
         }
+    }
+
+    /// Grammars and rules, made now if they are not yet; `None` where that failed.
+    fn made(&mut self) -> Option<&(Arc<Grammars>, CallRules)> {
+        if let Some(make) = self.make.take() {
+            self.made = make().ok();
+            if let (Some((_, rules)), Some(name)) = (&mut self.made, &self.named) {
+                *rules = rules.only(name);
+            }
+        }
+        self.made.as_ref()
+    }
+
+    fn lark(&self, text: &str) -> Result<Matcher, String> {
+        self.made.as_ref().map_or_else(|| Err(String::new()), |(grammars, _)| grammars.lark(text))
+    }
+
+    fn bytes(&self, id: u32) -> &[u8] {
+        self.made.as_ref().map_or(&[], |(grammars, _)| grammars.bytes(id))
     }
 
     fn step(&self, matcher: Result<Matcher, String>, is_json: bool, place: impl FnOnce(Step) -> Place) -> Place {
@@ -175,17 +227,16 @@ impl Constraint {
     fn walk(&mut self, id: u32) {
         let place = std::mem::replace(&mut self.place, Place::Free);
         self.place = match place {
-            Place::Thought if Some(id) == self.grammars.ids.think_close => self.beginning(),
+            Place::Thought if Some(id) == self.borders.think_close => self.beginning(),
             Place::Thought => Place::Thought,
-            Place::Free if id == self.grammars.ids.call_open && !self.rules.tools.is_empty() => {
-                self.step(self.grammars.lark(&self.rules.head()), false, Place::Head)
-            }
+            Place::Free if id == self.borders.call_open => self.head(),
             Place::Free => Place::Free,
             Place::Over => Place::Over,
             Place::Head(step) => self.on(step, id, Place::Head, |this, text| {
                 let name = text.trim_start().strip_prefix(FUNCTION_OPEN).unwrap_or_default().trim_end();
                 let name = name.strip_suffix('>').unwrap_or(name);
-                match this.rules.tools.iter().find(|tool| tool.name == name) {
+                let mut tools = this.made.iter().flat_map(|(_, rules)| &rules.tools);
+                match tools.find(|tool| tool.name == name) {
                     Some(tool) => this.next(Arc::clone(tool), Vec::new()),
                     None => Place::Free,
                 }
@@ -202,7 +253,7 @@ impl Constraint {
                             let value = tool.value(&key);
                             let given = given.into_iter().chain([key]).collect();
                             let is_json = value.contains(JSON_RULE);
-                            this.step(this.grammars.lark(&value), is_json, |step| Place::Value(tool, given, step))
+                            this.step(this.lark(&value), is_json, |step| Place::Value(tool, given, step))
                         }
                         None if this.one_call => Place::Over,
                         None => Place::Free,
@@ -215,14 +266,14 @@ impl Constraint {
             }
             // The blank line behind a thought.
             Place::Json(step)
-                if step.text.is_empty() && self.grammars.bytes(id).iter().all(u8::is_ascii_whitespace) =>
+                if step.text.is_empty() && self.bytes(id).iter().all(u8::is_ascii_whitespace) =>
             {
                 Place::Json(step)
             }
             Place::Json(mut step) => match step.matcher.consume_token(id) {
                 Ok(()) if step.matcher.is_stopped() => Place::Over,
                 Ok(()) => {
-                    step.text.extend_from_slice(self.grammars.bytes(id));
+                    step.text.extend_from_slice(self.bytes(id));
                     Place::Json(step)
                 }
                 Err(_) => self.fail(),
@@ -231,7 +282,7 @@ impl Constraint {
     }
 
     fn next(&self, tool: Arc<ToolRules>, given: Vec<String>) -> Place {
-        let next = self.grammars.lark(&tool.next(&given, &self.grammars.ids));
+        let next = self.lark(&tool.next(&given, &self.borders));
         self.step(next, false, |step| Place::Next(tool, given, step))
     }
 
@@ -246,7 +297,7 @@ impl Constraint {
         if step.matcher.consume_token(id).is_err() {
             return self.fail();
         }
-        step.text.extend_from_slice(self.grammars.bytes(id));
+        step.text.extend_from_slice(self.bytes(id));
         if step.matcher.is_accepting().unwrap_or(false) {
             let text = String::from_utf8_lossy(&step.text).into_owned();
             return then(self, &text);

@@ -12,6 +12,6 @@ mod values;
 mod vocabulary;
 
 pub use format::AnswerFormat;
-pub use machine::{Allowed, Constraint};
+pub use machine::{Allowed, Constraint, MakeRules};
 pub use tool::{CallRules, Dropped};
-pub use vocabulary::{GrammarError, Grammars};
+pub use vocabulary::{Borders, GrammarError, Grammars};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::values::{self, ValueGrammar, literal};
-use super::vocabulary::{GrammarError, Grammars, Ids};
+use super::vocabulary::{Borders, GrammarError, Grammars};
 use crate::conversation::ToolSpec;
 use crate::schema::Parameters;
 use crate::tool_call::{FUNCTION_CLOSE, FUNCTION_OPEN, PARAMETER_OPEN};
@@ -76,8 +76,7 @@ impl CallRules {
             let before = rules.dropped.len();
             let made = rules.tool(grammars, tool);
             rules.tools.push(Arc::new(made));
-            let is_strict = tool.source.pointer("/function/strict").or_else(|| tool.source.get("strict"));
-            if is_strict == Some(&Value::Bool(true))
+            if tool.is_strict()
                 && let Some(dropped) = rules.dropped.get(before)
             {
                 let field = format!("tools[{index}].function.parameters.{}", dropped.path);
@@ -191,7 +190,7 @@ impl CallRules {
 
 impl ToolRules {
     /// What may come after the head or a value, when these parameters were given: another one, or the end.
-    pub(super) fn next(&self, given: &[String], ids: &Ids) -> String {
+    pub(super) fn next(&self, given: &[String], borders: &Borders) -> String {
         let is_given = |key: &String| given.contains(key);
         let open = |key: &str| literal(&format!("{PARAMETER_OPEN}{key}>\n"));
         let mut ways: Vec<String> =
@@ -205,7 +204,7 @@ impl ToolRules {
             self.parameters.iter().zip(&self.required).any(|((key, _), required)| *required && !is_given(key));
         if !missing {
             ways.push("end".to_owned());
-            rules.push_str(&format!("end: {} <[{}]>\n", literal(&format!("{FUNCTION_CLOSE}\n")), ids.call_close));
+            rules.push_str(&format!("end: {} <[{}]>\n", literal(&format!("{FUNCTION_CLOSE}\n")), borders.call_close));
         }
         format!("start: {}\n{rules}", ways.join(" | "))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use llguidance::api::TopLevelGrammar;
-use llguidance::toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
+use llguidance::toktrie::{InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 use llguidance::{Matcher, ParserFactory};
 
 use crate::tokenizer::{self, TokenKind, Tokenizer};
@@ -12,6 +12,9 @@ use crate::tool_call::{CALL_CLOSE, CALL_OPEN, THINK_CLOSE};
 
 /// Compiled grammars that are kept for the next request with the same tools.
 const MAX_KEPT: usize = 2048;
+
+/// Tokens that are in order anywhere in a text, in JSON too, and are looked at together: nearly all of a vocabulary.
+const PLAIN_TEXT: &str = r#"[^<"\\\x00-\x1F\x7F]{1,16}"#;
 
 /// Why a grammar could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -28,45 +31,50 @@ pub struct Grammars {
     factory: ParserFactory,
     /// By text; a failure is kept too.
     kept: Mutex<HashMap<String, Result<Matcher, String>>>,
-    pub(super) ids: Ids,
+    pub(super) borders: Borders,
     /// Tokens of nothing but white space.
     pub(super) blanks: Vec<TokenId>,
 }
 
-/// Tokens that the machine looks for.
+/// Tokens at which an answer goes over into another part.
 #[derive(Clone, Debug)]
-pub(super) struct Ids {
+pub struct Borders {
     pub(super) think_close: Option<TokenId>,
     pub(super) call_open: TokenId,
     pub(super) call_close: TokenId,
     pub(super) eos: Vec<TokenId>,
 }
 
+impl Borders {
+    /// Those of a vocabulary; `eos` are those that end an answer. `None` if it has no tokens for the borders of a call, or none
+    /// that ends an answer: nothing can be held to a grammar then.
+    pub fn of(tokenizer: &Tokenizer, eos: &[u32]) -> Option<Borders> {
+        let id = |text: &str| tokenizer.id_of(text).map(|id| id.0);
+        let (call_open, call_close) = (id(CALL_OPEN)?, id(CALL_CLOSE)?);
+        (!eos.is_empty()).then(|| Borders { think_close: id(THINK_CLOSE), call_open, call_close, eos: eos.to_vec() })
+    }
+}
+
 impl std::fmt::Debug for Grammars {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Grammars").field("ids", &self.ids).finish_non_exhaustive()
+        f.debug_struct("Grammars").field("borders", &self.borders).finish_non_exhaustive()
     }
 }
 
 impl Grammars {
-    /// Grammars for the first `vocab_size` tokens; `eos` are those that end an answer. `None` if the vocabulary has no
-    /// tokens for the borders of a call, or none that ends an answer: nothing can be held to a grammar then.
+    /// Grammars for the first `vocab_size` tokens; `eos` are those that end an answer. `None` where [`Borders::of`] is.
+    ///
+    /// It takes half a second for 250,000 tokens.
     pub fn new(tokenizer: &Tokenizer, vocab_size: usize, eos: &[u32]) -> Option<Grammars> {
-        let id = |text: &str| tokenizer.id_of(text).map(|id| id.0);
-        let ids = Ids {
-            think_close: id(THINK_CLOSE),
-            call_open: id(CALL_OPEN)?,
-            call_close: id(CALL_CLOSE)?,
-            eos: eos.to_vec(),
-        };
+        let borders = Borders::of(tokenizer, eos)?;
         let blank = |word: &Vec<u8>| !word.is_empty() && word.iter().all(u8::is_ascii_whitespace);
         let info = TokRxInfo::new(u32::try_from(vocab_size).ok()?, *eos.first()?);
         let words: Vec<Vec<u8>> = (0..vocab_size).map(|id| word(tokenizer, id)).collect();
         let blanks = words.iter().zip(0..).filter(|(word, _)| blank(word)).map(|(_, id)| id).collect();
         let env: TokEnv = Arc::new(Env { trie: TokTrie::from(&info, &words).with_eos_tokens(eos) });
-        let mut factory = ParserFactory::new_simple(&env).ok()?;
+        let mut factory = ParserFactory::new(&env, InferenceCapabilities::default(), &[PLAIN_TEXT.to_owned()]).ok()?;
         factory.quiet();
-        Some(Grammars { factory, kept: Mutex::default(), ids, blanks })
+        Some(Grammars { factory, kept: Mutex::default(), borders, blanks })
     }
 
     /// A grammar in Lark's form, at its beginning.
