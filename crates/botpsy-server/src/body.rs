@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use tokio_stream::StreamExt;
 
 use crate::error::ApiError;
+use crate::half_close::Phase;
 
 /// The largest body that is read.
 const MAX_BODY_BYTES: usize = 16 << 20;
@@ -35,13 +36,21 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             return Err(ApiError::invalid(format!("Content-Type is `{kind}`: it must be application/json"))
                 .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
         }
+        let encoding = text(&head.headers, header::CONTENT_ENCODING).trim();
+        if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
+            return Err(ApiError::invalid(format!("Content-Encoding is `{encoding}`: send the body as it is"))
+                .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
         let length = text(&head.headers, header::CONTENT_LENGTH).parse::<usize>().ok();
         if length.is_some_and(|length| length > MAX_DRAINED_BYTES) {
             return Err(too_large());
         }
         let pause = if length.is_some() { PAUSE } else { CHUNKED_PAUSE };
-        let bytes = timeout(BODY_TIME, read(body, pause)).await;
-        bytes.unwrap_or_else(|_| Err(too_slow(BODY_TIME))).map(JsonBody)
+        let bytes = timeout(BODY_TIME, read(body, pause)).await.unwrap_or_else(|_| Err(too_slow(BODY_TIME)))?;
+        if let Some(phase) = head.extensions.get::<Phase>() {
+            phase.wait(head.version);
+        }
+        Ok(JsonBody(bytes))
     }
 }
 

@@ -9,6 +9,7 @@ mod app;
 mod body;
 mod edge;
 mod error;
+mod half_close;
 mod native;
 mod openai;
 mod openapi;

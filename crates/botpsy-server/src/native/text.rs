@@ -101,7 +101,7 @@ pub(crate) struct Rendered {
 }
 
 /// The prompt that a conversation leads to.
-#[utoipa::path(post, path = "/apply-template", request_body = crate::wire::ChatFields,
+#[utoipa::path(post, path = "/apply-template", request_body = ChatRequest,
     responses((status = 200, body = Rendered)))]
 pub(crate) async fn apply_template(
     State(app): State<Shared>,

@@ -20,8 +20,9 @@ use crate::wire::{
 };
 
 /// Answers a conversation, whole or in pieces.
-#[utoipa::path(post, path = "/v1/chat/completions", request_body = crate::wire::ChatFields,
-    responses((status = 200, body = ChatCompletion)))]
+#[utoipa::path(post, path = "/v1/chat/completions", request_body = ChatRequest,
+    responses((status = 200, description = "whole, or with `stream` in pieces, each a `Chunk`",
+        content((ChatCompletion = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn chat_completions(
     State(app): State<Shared>,
     JsonBody(body): JsonBody,

@@ -7,13 +7,13 @@ mod counts;
 mod lenient;
 mod sampling;
 
-pub(crate) use chat_request::{ChatFields, ChatRequest, StreamOptions};
+pub(crate) use chat_request::{ChatRequest, StreamOptions};
 pub(crate) use chat_response::{
     AssistantMessage, ChatCompletion, Choice, ChoiceLogprobs, Chunk, ChunkChoice, TokenLogprob,
 };
-pub(crate) use completion::{CompletionFields, CompletionRequest, TextChoice, TextCompletion, prompt_entry};
+pub(crate) use completion::{CompletionRequest, TextChoice, TextCompletion, prompt_entry};
 pub(crate) use counts::{Timings, Usage};
-pub(crate) use sampling::SamplingFields;
+pub(crate) use sampling::{Least, SamplingFields};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
