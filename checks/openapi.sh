@@ -37,5 +37,7 @@ cd "$home"
   --exclude-checks positive_data_acceptance,use_after_free,ensure_resource_availability,object_level_authorization \
   --phases examples,coverage,fuzzing --max-time "$seconds" --seed "${SEED:-1}" --continue-on-failure \
   --request-timeout 60 --suppress-health-check all --warnings off --generation-database none --no-color || found=1
+answers=$(curl -s -H 'Authorization: Bearer k' "$url/metrics" | sed -n 's/^botpsy_answers_total //p')
+echo "answers that the model made: ${answers:-none}"
 if grep -E 'panicked|stack overflow' "$log"; then found=1; fi
 exit $found

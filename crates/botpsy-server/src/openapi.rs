@@ -91,6 +91,9 @@ fn described(needs_key: bool) -> Value {
                 operation["responses"][*status] =
                     json!({ "description": description, "content": { "application/json": { "schema": schema } } });
             }
+            if let Some(events) = operation.pointer_mut("/responses/200/content/text~1event-stream") {
+                events["schema"] = json!({ "$ref": "#/components/schemas/Event" });
+            }
             if OPEN.contains(&path.as_str()) {
                 operation["security"] = json!([]);
             }

@@ -29,8 +29,11 @@ fn read_fields<T: DeserializeOwned>(body: &[u8], known: &[&str]) -> Result<(T, S
         let lists = [known, SamplingFields::NAMES, HARMLESS];
         lists.iter().any(|names| names.contains(&name)) || UNHONOURED.iter().any(|(unhonoured, _)| *unhonoured == name)
     };
-    for name in fields.keys().filter(|name| !is_known(name)) {
-        tracing::warn!(field = %name.chars().take(64).collect::<String>(), "an unknown field of the request is ignored");
+    let mut unknown = fields.keys().filter(|name| !is_known(name));
+    if let Some(name) = unknown.next() {
+        // One line, whatever is in the body: what a client sends must not fill a disk.
+        let (first, more) = (name.chars().take(64).collect::<String>(), unknown.count());
+        tracing::warn!(field = %first.escape_debug(), more, "an unknown field of the request is ignored");
     }
     let fields = Value::Object(fields);
     Ok((typed(fields.clone())?, typed(fields)?))
