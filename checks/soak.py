@@ -1,6 +1,6 @@
 """A server under good, bad and broken clients for half an hour.
 
-    python3 checks/soak.py PROGRAM [--model FILE] [--minutes 30] [--clients 8] [--seed 1]
+    python3 checks/soak.py PROGRAM [--model FILE] [--minutes 30] [--clients 8] [--seed 1] [--without huge,turns]
 
 Starts `PROGRAM serve` on the loopback with a home of its own, and lets the clients stream, call tools, ask for JSON, go
 away in the middle, drip their bodies and send garbage, all at random. Needs Linux (for /proc) and Python's standard library.
@@ -117,10 +117,10 @@ class Record:
             self.findings[text[:600]] += 1
 
 
-def client(server, record, seed, until, fixed):
+def client(server, record, seed, until, fixed, without):
     """Does one thing after the other until the time is over."""
     chance = random.Random(seed)
-    kinds, weights = zip(*[(kind, weight) for kind, (weight, _) in soak_clients.KINDS.items()])
+    kinds, weights = zip(*[(kind, weight) for kind, (weight, _) in soak_clients.KINDS.items() if kind not in without])
     while time.monotonic() < until and server.process.poll() is None:
         (kind,) = chance.choices(kinds, weights)
         begin = time.monotonic()
@@ -185,7 +185,9 @@ def main():
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without", default="", help="kinds of requests to leave out, as the table names them")
     options = parser.parse_args()
+    without = options.without.split(",")
     record, samples = Record(), []
     with tempfile.TemporaryDirectory(prefix="botpsy-soak-") as home:
         model = options.model and (os.path.abspath(options.model) if os.path.exists(options.model) else options.model)
@@ -197,8 +199,8 @@ def main():
             begin = time.monotonic()
             end = begin + options.minutes * 60
             threads = [
-                threading.Thread(target=client, args=(server, record, options.seed * 1000 + i, end, fixed), daemon=True)
-                for i in range(options.clients)
+                threading.Thread(target=client, args=(server, record, seed, end, fixed, without), daemon=True)
+                for seed in range(options.seed * 1000, options.seed * 1000 + options.clients)
             ]
             for thread in threads:
                 thread.start()

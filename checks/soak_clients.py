@@ -402,7 +402,7 @@ GARBAGE = {
     "noise": (lambda chance: chance.randbytes(chance.randint(1, 4000)), (400,)),
     "deep": (deep, (400,)),
     "deep schema": (deep_schema, (200, 400, 429)),
-    "wrong type": (wrong_type, (400,)),
+    "wrong type": (wrong_type, (400, 429)),
     "broken bytes": (broken_bytes, (200, 400, 429)),
     "not UTF-8": (lambda chance: b'{"messages": [{"role": "user", "content": "\xff\xfe"}]}', (400,)),
     "many tools": (lambda chance: {"messages": [{"role": "user", "content": "x"}], "tools": [TOOLS[2]] * 2000}, (400,)),

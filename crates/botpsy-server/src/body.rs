@@ -46,7 +46,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             return Err(too_large());
         }
         let pause = if length.is_some() { PAUSE } else { CHUNKED_PAUSE };
-        let bytes = timeout(BODY_TIME, read(body, pause)).await.unwrap_or_else(|_| Err(too_slow(BODY_TIME)))?;
+        let bytes = timeout(BODY_TIME, read(body, length, pause)).await.unwrap_or_else(|_| Err(too_slow(BODY_TIME)))?;
         if let Some(phase) = head.extensions.get::<Phase>() {
             phase.wait(head.version);
         }
@@ -54,8 +54,9 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     }
 }
 
-async fn read(body: Body, pause: Duration) -> Result<Vec<u8>, ApiError> {
-    let (mut bytes, mut n_bytes) = (Vec::new(), 0);
+async fn read(body: Body, length: Option<usize>, pause: Duration) -> Result<Vec<u8>, ApiError> {
+    let expected = length.filter(|length| *length <= MAX_BODY_BYTES).unwrap_or_default();
+    let (mut bytes, mut n_bytes) = (Vec::with_capacity(expected), 0);
     let mut pieces = body.into_data_stream();
     while let Some(piece) = timeout(pause, pieces.next()).await.map_err(|_| too_slow(pause))? {
         let piece = piece.map_err(|error| ApiError::invalid(format!("the body could not be read: {error}")))?;

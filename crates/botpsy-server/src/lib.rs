@@ -9,6 +9,8 @@ mod app;
 mod body;
 mod edge;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod half_close;
 mod native;
 mod openai;

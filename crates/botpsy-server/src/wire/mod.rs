@@ -23,7 +23,7 @@ use crate::error::ApiError;
 /// Reads a body as an endpoint's own fields, of the names `known`, and those about sampling. Unknown fields are logged,
 /// known ones that cannot be honoured refused by name.
 fn read_fields<T: DeserializeOwned>(body: &[u8], known: &[&str]) -> Result<(T, SamplingFields), ApiError> {
-    let fields = object(body)?;
+    let mut fields = object(body)?;
     refuse_unhonoured(&fields)?;
     let is_known = |name: &str| {
         let lists = [known, SamplingFields::NAMES, HARMLESS];
@@ -35,8 +35,9 @@ fn read_fields<T: DeserializeOwned>(body: &[u8], known: &[&str]) -> Result<(T, S
         let (first, more) = (name.chars().take(64).collect::<String>(), unknown.count());
         tracing::warn!(field = %first.escape_debug(), more, "an unknown field of the request is ignored");
     }
-    let fields = Value::Object(fields);
-    Ok((typed(fields.clone())?, typed(fields)?))
+    // Taken apart, not copied: a body may be large.
+    let sampling = SamplingFields::NAMES.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
+    Ok((typed(Value::Object(fields))?, typed(Value::Object(sampling))?))
 }
 
 /// A body that is a JSON object.
