@@ -48,7 +48,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
         let pause = if length.is_some() { PAUSE } else { CHUNKED_PAUSE };
         let bytes = timeout(BODY_TIME, read(body, length, pause)).await.unwrap_or_else(|_| Err(too_slow(BODY_TIME)))?;
         if let Some(phase) = head.extensions.get::<Phase>() {
-            phase.wait(head.version);
+            phase.wait();
         }
         Ok(JsonBody(bytes))
     }

@@ -23,6 +23,8 @@ use tokio::time::{Instant, Sleep, sleep};
 const QUESTION: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// How long it is until the second time: on this machine a reset is back by then.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// How long a body that has come may lie unread; one that is not complete by then never will be.
+const READING_TIME: Duration = Duration::from_secs(1);
 /// How long it is until each further time.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -32,10 +34,12 @@ pub(crate) struct Phase(Arc<AtomicU8>);
 
 /// No request is being answered, or one that cannot be asked: an end of the sending side is the end.
 const IDLE: u8 = 0;
-/// A request is there, nothing of its answer.
-const WAITING: u8 = 1;
+/// The head of a request is there, and its body may be, unread as yet.
+const READING: u8 = 1;
+/// The whole request is there, nothing of its answer.
+const WAITING: u8 = 2;
 /// The answer flows: what is written tells whether anybody reads.
-const ANSWERING: u8 = 2;
+const ANSWERING: u8 = 3;
 
 impl Phase {
     fn get(&self) -> u8 {
@@ -46,14 +50,21 @@ impl Phase {
         self.0.store(phase, Ordering::Relaxed);
     }
 
-    /// A whole request has come. HTTP/1.0 knows no answers in between.
-    pub(crate) fn wait(&self, version: Version) {
-        self.set(if version == Version::HTTP_11 { WAITING } else { IDLE });
+    /// The head of a request has come. HTTP/1.0 knows no answers in between.
+    pub(crate) fn read(&self, version: Version) {
+        self.set(if version == Version::HTTP_11 { READING } else { IDLE });
+    }
+
+    /// All of it has been read.
+    pub(crate) fn wait(&self) {
+        if self.get() == READING {
+            self.set(WAITING);
+        }
     }
 
     /// Its answer begins, and ends with the body.
     pub(crate) fn answer(self, response: Response) -> Response {
-        if self.get() == WAITING {
+        if self.get() != IDLE {
             self.set(ANSWERING);
         }
         response.map(|body| Body::new(Watched { body, phase: self }))
@@ -98,8 +109,8 @@ pub(crate) struct Socket {
     phase: Phase,
     /// Whether bytes of an answer may wait to be written, before which nothing may be asked.
     dirty: bool,
-    /// When it is asked again; set once the sending side has ended.
-    asking: Option<Pin<Box<Sleep>>>,
+    /// Since when the sending side has ended, and when it is asked again.
+    asking: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 
 impl Socket {
@@ -118,12 +129,14 @@ impl Socket {
     /// Ready once the end may be told.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
+            let ended = self.asking.as_ref().map_or_else(Instant::now, |(ended, _)| *ended);
             match self.phase.get() {
+                READING if ended.elapsed() < READING_TIME => {}
                 WAITING if !self.dirty && self.ask() => {}
                 ANSWERING => {}
                 _ => return Poll::Ready(()),
             }
-            let next = self.asking.get_or_insert_with(|| Box::pin(sleep(FIRST_PAUSE)));
+            let (_, next) = self.asking.get_or_insert_with(|| (ended, Box::pin(sleep(FIRST_PAUSE))));
             ready!(next.as_mut().poll(cx));
             next.as_mut().reset(Instant::now() + PAUSE);
         }

@@ -156,6 +156,7 @@ async fn serve(listener: TcpListener, app: &Shared, mut stopped: watch::Receiver
         let (phase, answering) = (Phase::default(), TowerToHyperService::new(router.clone()));
         let socket = TokioIo::new(Socket::new(stream, phase.clone()));
         let service = service_fn(move |mut request: Request<Incoming>| {
+            phase.read(request.version());
             request.extensions_mut().insert(phase.clone());
             let (answer, phase) = (answering.call(request), phase.clone());
             async move { answer.await.map(|response| phase.answer(response)) }
