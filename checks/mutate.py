@@ -8,7 +8,8 @@ this repository, here in release, with other numbers: the seed goes up by one un
 of each are over. A failure prints the input as bytes. Then bodies and outputs that repeat one thing many times are read,
 where an effort that grows with the square of the length would show.
 
-Needs cargo; building takes a few minutes. On two cores 5 million bodies take about `RATE` and 5 million outputs `RATE`.
+Needs cargo; building takes a few minutes. Beside each other on two cores 5 million bodies take about 110 s, 5 million
+outputs about 190 s.
 """
 
 import argparse

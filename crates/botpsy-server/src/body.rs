@@ -22,6 +22,14 @@ const PAUSE: Duration = Duration::from_secs(20);
 /// The same where it does not say how much there will be. Short, as the length of a chunk that never comes may be anything.
 const CHUNKED_PAUSE: Duration = Duration::from_millis(1500);
 
+/// The smallest body that is taken apart where it holds up no other connection.
+const LARGE_BYTES: usize = 64 << 10;
+
+/// Does what takes as long as a body is large, without holding up other connections.
+pub(crate) fn aside<T>(body: &[u8], work: impl FnOnce() -> T) -> T {
+    if body.len() < LARGE_BYTES { work() } else { tokio::task::block_in_place(work) }
+}
+
 /// A body that says that it is JSON.
 pub(crate) struct JsonBody(pub(crate) Vec<u8>);
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::Shared;
-use crate::body::JsonBody;
+use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::wire::{ChatRequest, object, typed};
 
@@ -42,7 +42,8 @@ pub(crate) struct Tokens {
 /// Text to token ids.
 #[utoipa::path(post, path = "/tokenize", request_body = TokenizeFields, responses((status = 200, body = Tokens)))]
 pub(crate) async fn tokenize(State(app): State<Shared>, JsonBody(body): JsonBody) -> Result<Json<Tokens>, ApiError> {
-    tokens_of(&app.backend()?.model, &body).map(Json)
+    let model = &app.backend()?.model;
+    aside(&body, || tokens_of(model, &body)).map(Json)
 }
 
 /// What a body asks the tokens of.
@@ -87,7 +88,8 @@ pub(crate) struct Text {
 /// Token ids to text.
 #[utoipa::path(post, path = "/detokenize", request_body = DetokenizeFields, responses((status = 200, body = Text)))]
 pub(crate) async fn detokenize(State(app): State<Shared>, JsonBody(body): JsonBody) -> Result<Json<Text>, ApiError> {
-    text_of(app.backend()?.model.tokenizer(), &body).map(Json)
+    let tokenizer = app.backend()?.model.tokenizer();
+    aside(&body, || text_of(tokenizer, &body)).map(Json)
 }
 
 /// The text of the tokens in a body.
@@ -116,7 +118,8 @@ pub(crate) async fn apply_template(
     State(app): State<Shared>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Rendered>, ApiError> {
-    rendered(&app.backend()?.model, &body).map(Json)
+    let model = &app.backend()?.model;
+    aside(&body, || rendered(model, &body)).map(Json)
 }
 
 /// The prompt that a body leads to.

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::sse::{self, Write};
 use crate::app::Shared;
-use crate::body::JsonBody;
+use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::run::{Answer, CancelOnDrop, Running, Told};
 use crate::stamp::Stamp;
@@ -27,9 +27,9 @@ use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage,
         content((TextCompletion = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonBody) -> Result<Response, ApiError> {
     app.counts.requests.fetch_add(1, Ordering::Relaxed);
-    let asked = CompletionRequest::read(&body)?;
+    let asked = aside(&body, || CompletionRequest::read(&body))?;
     let model = Arc::clone(&app.backend()?.model);
-    let requests = asked.requests(model.tokenizer(), model.engine().vocab_size())?;
+    let requests = aside(&body, || asked.requests(model.tokenizer(), model.engine().vocab_size()))?;
     let n = asked.sampling.n_choices()?;
     let n_top = asked.prompt_logprobs()?;
     let stamp = Stamp::new(&app, "cmpl-", asked.fields.model.as_deref())?;
