@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use botpsy_engine::{Job, MaskSource, TokenMask};
 use botpsy_text::conversation::ToolSpec;
 use botpsy_text::tokenizer::Tokenizer;
-use botpsy_text::tool_call::constrain::{Allowed, Borders, CallRules, Constraint, Dropped, GrammarError, Grammars, MakeRules};
+use botpsy_text::tool_call::constrain::{
+    Allowed, Borders, CallRules, Constraint, Dropped, GrammarError, Grammars, MakeRules,
+};
 use botpsy_text::tool_call::{CALL_OPEN, THINK_CLOSE, Thinking, ToolChoice};
 
 use crate::{ChatError, ChatModel, Notice, Request};
@@ -42,10 +44,12 @@ fn no_borders() -> GrammarError {
 }
 
 impl ChatModel {
-    /// Makes the grammars of this vocabulary, for which the first call would wait.
-    pub fn warm_grammars(&self) {
-        // What fails is told to whoever needs them.
-        let _ = self.grammars().get();
+    /// The grammars of this vocabulary, made when they are first needed.
+    ///
+    /// # Errors
+    /// If the vocabulary has no tokens for the borders of calls.
+    pub fn grammars(&self) -> Result<&Arc<Grammars>, ChatError> {
+        Ok(self.late_grammars().get()?)
     }
 
     /// Holds the job's answer to what the request asks for.
@@ -54,11 +58,11 @@ impl ChatModel {
         if (!calls || request.free_calls) && request.format.is_none() {
             return Ok(Held::default());
         }
-        let borders = self.grammars().borders()?;
+        let borders = self.late_grammars().borders()?;
         let tools = if calls { request.conversation.tools.clone() } else { Vec::new() };
         let must_know = request.format.is_some() || tools.iter().any(ToolSpec::is_strict);
         let dropped = Arc::<OnceLock<Vec<Dropped>>>::default();
-        let (late, told) = (Arc::clone(self.grammars()), Arc::clone(&dropped));
+        let (late, told) = (Arc::clone(self.late_grammars()), Arc::clone(&dropped));
         let make = move || {
             let grammars = late.get()?;
             let rules = CallRules::new(grammars, &tools)?;

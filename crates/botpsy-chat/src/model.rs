@@ -181,7 +181,7 @@ impl ChatModel {
         &self.vocabulary.eos
     }
 
-    pub(crate) fn grammars(&self) -> &Arc<LateGrammars> {
+    pub(crate) fn late_grammars(&self) -> &Arc<LateGrammars> {
         &self.grammars
     }
 

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use tokio_stream::StreamExt;
 
 use crate::error::ApiError;
+use crate::half_close::Phase;
 
 /// The largest body that is read.
 const MAX_BODY_BYTES: usize = 16 << 20;
@@ -20,6 +21,14 @@ const BODY_TIME: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_secs(20);
 /// The same where it does not say how much there will be. Short, as the length of a chunk that never comes may be anything.
 const CHUNKED_PAUSE: Duration = Duration::from_millis(1500);
+
+/// The smallest body that is taken apart where it holds up no other connection.
+const LARGE_BYTES: usize = 64 << 10;
+
+/// Does what takes as long as a body is large, without holding up other connections.
+pub(crate) fn aside<T>(body: &[u8], work: impl FnOnce() -> T) -> T {
+    if body.len() < LARGE_BYTES { work() } else { tokio::task::block_in_place(work) }
+}
 
 /// A body that says that it is JSON.
 pub(crate) struct JsonBody(pub(crate) Vec<u8>);
@@ -35,18 +44,27 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             return Err(ApiError::invalid(format!("Content-Type is `{kind}`: it must be application/json"))
                 .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
         }
+        let encoding = text(&head.headers, header::CONTENT_ENCODING).trim();
+        if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
+            return Err(ApiError::invalid(format!("Content-Encoding is `{encoding}`: send the body as it is"))
+                .with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
         let length = text(&head.headers, header::CONTENT_LENGTH).parse::<usize>().ok();
         if length.is_some_and(|length| length > MAX_DRAINED_BYTES) {
             return Err(too_large());
         }
         let pause = if length.is_some() { PAUSE } else { CHUNKED_PAUSE };
-        let bytes = timeout(BODY_TIME, read(body, pause)).await;
-        bytes.unwrap_or_else(|_| Err(too_slow(BODY_TIME))).map(JsonBody)
+        let bytes = timeout(BODY_TIME, read(body, length, pause)).await.unwrap_or_else(|_| Err(too_slow(BODY_TIME)))?;
+        if let Some(phase) = head.extensions.get::<Phase>() {
+            phase.wait();
+        }
+        Ok(JsonBody(bytes))
     }
 }
 
-async fn read(body: Body, pause: Duration) -> Result<Vec<u8>, ApiError> {
-    let (mut bytes, mut n_bytes) = (Vec::new(), 0);
+async fn read(body: Body, length: Option<usize>, pause: Duration) -> Result<Vec<u8>, ApiError> {
+    let expected = length.filter(|length| *length <= MAX_BODY_BYTES).unwrap_or_default();
+    let (mut bytes, mut n_bytes) = (Vec::with_capacity(expected), 0);
     let mut pieces = body.into_data_stream();
     while let Some(piece) = timeout(pause, pieces.next()).await.map_err(|_| too_slow(pause))? {
         let piece = piece.map_err(|error| ApiError::invalid(format!("the body could not be read: {error}")))?;

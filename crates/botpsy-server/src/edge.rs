@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
@@ -30,9 +30,14 @@ impl Edge {
         Edge { keys: keys.iter().map(|key| digest(key)).collect(), loopback: address.is_loopback(), origins }
     }
 
-    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+    fn check(&self, request: &Request) -> Result<(), ApiError> {
+        let (method, uri, headers) = (request.method(), request.uri(), request.headers());
         let path = uri.path();
         let mut hosts = headers.get_all(header::HOST).iter();
+        let n_hosts = headers.get_all(header::HOST).iter().count();
+        if n_hosts > 1 || (n_hosts == 0 && request.version() == Version::HTTP_11) {
+            return Err(ApiError::invalid(format!("there are {n_hosts} Host headers: HTTP/1.1 wants one")));
+        }
         if self.loopback
             && !(hosts.all(|host| host.to_str().is_ok_and(is_local_host)) && uri.host().is_none_or(is_local_host))
         {
@@ -46,10 +51,15 @@ impl Edge {
             return Err(ApiError::forbidden("this Origin is not allowed: list it with --cors-origin"));
         }
         let open = OPEN_PATHS.contains(&path) || method == Method::OPTIONS;
-        if open || self.keys.is_empty() || key_of(headers).is_some_and(|key| self.knows(key)) {
+        if open || !self.needs_key() || key_of(headers).is_some_and(|key| self.knows(key)) {
             return Ok(());
         }
         Err(ApiError::no_key())
+    }
+
+    /// Whether a key is needed at all.
+    pub(crate) fn needs_key(&self) -> bool {
+        !self.keys.is_empty()
     }
 
     /// In a time that does not depend on how much of the key is right.
@@ -98,7 +108,7 @@ pub(crate) async fn guard(State(app): State<Shared>, request: Request, next: Nex
     let origin = request.headers().get(header::ORIGIN).cloned();
     let preflight =
         request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    let checked = app.edge.check(request.method(), request.uri(), request.headers());
+    let checked = app.edge.check(&request);
     let mut response = match checked {
         Err(error) => return error.into_response(),
         Ok(()) if preflight => StatusCode::NO_CONTENT.into_response(),

@@ -6,6 +6,9 @@ use axum::response::{IntoResponse, Response};
 use botpsy_chat::ChatError;
 use serde_json::json;
 
+/// How much of a message is told.
+const MAX_CHARS: usize = 1000;
+
 /// What a client is told: status and error object.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -19,7 +22,12 @@ pub(crate) struct ApiError {
 
 impl ApiError {
     fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> ApiError {
-        ApiError { status, kind, message: message.into(), param: None, code: None, retry_after: None }
+        let mut message = message.into();
+        // Messages quote what they refuse, which may be as large as a body.
+        if let Some((end, _)) = message.char_indices().nth(MAX_CHARS) {
+            message.replace_range(end.., "...");
+        }
+        ApiError { status, kind, message, param: None, code: None, retry_after: None }
     }
 
     /// The request is at fault, as a whole.

@@ -9,6 +9,9 @@ mod app;
 mod body;
 mod edge;
 mod error;
+#[cfg(test)]
+mod fuzz;
+mod half_close;
 mod native;
 mod openai;
 mod openapi;

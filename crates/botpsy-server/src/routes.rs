@@ -24,7 +24,7 @@ pub(crate) fn router(app: &Shared) -> Router {
         .route("/detokenize", post(native::text::detokenize))
         .route("/apply-template", post(native::text::apply_template))
         .route("/health", get(native::status::health))
-        .route("/ready", get(native::status::health))
+        .route("/ready", get(native::status::ready))
         .route("/props", get(native::status::props))
         .route("/slots", get(native::status::slots))
         .route("/metrics", get(native::status::metrics))

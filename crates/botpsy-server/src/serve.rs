@@ -5,7 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -14,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::app::{App, Backend, Shared};
 use crate::edge::Edge;
+use crate::half_close::{Phase, Socket};
 use crate::queue::Queue;
 use crate::routes::router;
 
@@ -149,8 +153,15 @@ async fn serve(listener: TcpListener, app: &Shared, mut stopped: watch::Receiver
         };
         // Small pieces of an answer are sent at once.
         let _ = stream.set_nodelay(true);
-        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
-        let connection = connections.watch(connection);
+        let (phase, answering) = (Phase::default(), TowerToHyperService::new(router.clone()));
+        let socket = TokioIo::new(Socket::new(stream, phase.clone()));
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            phase.read(request.version());
+            request.extensions_mut().insert(phase.clone());
+            let (answer, phase) = (answering.call(request), phase.clone());
+            async move { answer.await.map(|response| phase.answer(response)) }
+        });
+        let connection = connections.watch(http.serve_connection(socket, service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");

@@ -14,14 +14,20 @@ use crate::app::Shared;
 use crate::error::ApiError;
 
 /// Whether it answers; 503 while the model is loading.
-#[utoipa::path(get, path = "/health", responses((status = 200), (status = 503, description = "loading")))]
+#[utoipa::path(get, path = "/health", responses((status = 200, body = Object)))]
 pub(crate) async fn health(State(app): State<Shared>) -> Result<Json<Value>, ApiError> {
     app.backend()?;
     Ok(Json(json!({ "status": "ok" })))
 }
 
+/// The same.
+#[utoipa::path(get, path = "/ready", responses((status = 200, body = Object)))]
+pub(crate) async fn ready(app: State<Shared>) -> Result<Json<Value>, ApiError> {
+    health(app).await
+}
+
 /// The model, and the settings that hold where a request says nothing.
-#[utoipa::path(get, path = "/props", responses((status = 200)))]
+#[utoipa::path(get, path = "/props", responses((status = 200, body = Object)))]
 pub(crate) async fn props(State(app): State<Shared>) -> Result<Json<Value>, ApiError> {
     let model = &app.backend()?.model;
     let n_ctx = model.engine().options().context_tokens;
@@ -57,7 +63,7 @@ pub(crate) async fn props(State(app): State<Shared>) -> Result<Json<Value>, ApiE
 }
 
 /// Which answers are being made.
-#[utoipa::path(get, path = "/slots", responses((status = 200)))]
+#[utoipa::path(get, path = "/slots", responses((status = 200, body = Vec<Object>)))]
 pub(crate) async fn slots(State(app): State<Shared>) -> Result<Json<Value>, ApiError> {
     let n_ctx = app.backend()?.model.engine().options().context_tokens;
     let busy = app.queue.total() - app.queue.free();
@@ -66,7 +72,7 @@ pub(crate) async fn slots(State(app): State<Shared>) -> Result<Json<Value>, ApiE
 }
 
 /// Counters, as Prometheus reads them.
-#[utoipa::path(get, path = "/metrics", responses((status = 200, body = String)))]
+#[utoipa::path(get, path = "/metrics", responses((status = 200, body = String, content_type = "text/plain")))]
 pub(crate) async fn metrics(State(app): State<Shared>) -> impl IntoResponse {
     let counts = &app.counts;
     let read = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;

@@ -2,13 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use botpsy_text::tokenizer::TokenId;
+use botpsy_chat::ChatModel;
+use botpsy_text::tokenizer::{TokenId, Tokenizer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::Shared;
-use crate::body::JsonBody;
+use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::wire::{ChatRequest, object, typed};
 
@@ -42,7 +43,12 @@ pub(crate) struct Tokens {
 #[utoipa::path(post, path = "/tokenize", request_body = TokenizeFields, responses((status = 200, body = Tokens)))]
 pub(crate) async fn tokenize(State(app): State<Shared>, JsonBody(body): JsonBody) -> Result<Json<Tokens>, ApiError> {
     let model = &app.backend()?.model;
-    let fields: TokenizeFields = typed(Value::Object(object(&body)?))?;
+    aside(&body, || tokens_of(model, &body)).map(Json)
+}
+
+/// What a body asks the tokens of.
+pub(crate) fn tokens_of(model: &ChatModel, body: &[u8]) -> Result<Tokens, ApiError> {
+    let fields: TokenizeFields = typed(Value::Object(object(body)?))?;
     let tokenizer = model.tokenizer();
     let ids: Vec<u32> = match (&fields.content, &fields.messages) {
         (Some(text), _) if fields.parse_special == Some(false) => {
@@ -50,7 +56,7 @@ pub(crate) async fn tokenize(State(app): State<Shared>, JsonBody(body): JsonBody
         }
         (Some(text), _) => tokenizer.encode(text).into_iter().map(|id| id.0).collect(),
         (None, Some(_)) => {
-            let request = ChatRequest::read(&body)?.request(model.engine().vocab_size())?;
+            let request = ChatRequest::read(body)?.request(model.engine().vocab_size())?;
             model.prompt(&request)?.tokens
         }
         (None, None) => return Err(ApiError::field("content", "content is missing: give a text, or messages")),
@@ -63,7 +69,7 @@ pub(crate) async fn tokenize(State(app): State<Shared>, JsonBody(body): JsonBody
         Some(true) => ids.iter().map(piece).collect(),
         _ => ids.iter().map(|id| Value::from(*id)).collect(),
     };
-    Ok(Json(Tokens { tokens, count: ids.len(), max_model_len: model.engine().options().context_tokens }))
+    Ok(Tokens { tokens, count: ids.len(), max_model_len: model.engine().options().context_tokens })
 }
 
 /// Token ids.
@@ -83,13 +89,18 @@ pub(crate) struct Text {
 #[utoipa::path(post, path = "/detokenize", request_body = DetokenizeFields, responses((status = 200, body = Text)))]
 pub(crate) async fn detokenize(State(app): State<Shared>, JsonBody(body): JsonBody) -> Result<Json<Text>, ApiError> {
     let tokenizer = app.backend()?.model.tokenizer();
-    let fields: DetokenizeFields = typed(Value::Object(object(&body)?))?;
+    aside(&body, || text_of(tokenizer, &body)).map(Json)
+}
+
+/// The text of the tokens in a body.
+pub(crate) fn text_of(tokenizer: &Tokenizer, body: &[u8]) -> Result<Text, ApiError> {
+    let fields: DetokenizeFields = typed(Value::Object(object(body)?))?;
     if let Some(id) = fields.tokens.iter().find(|id| **id as usize >= tokenizer.n_tokens()) {
         let n = tokenizer.n_tokens();
         return Err(ApiError::field("tokens", format!("tokens: {id} is not in the vocabulary of {n}")));
     }
     let ids: Vec<TokenId> = fields.tokens.into_iter().map(TokenId).collect();
-    Ok(Json(Text { content: tokenizer.decode_lossy(&ids) }))
+    Ok(Text { content: tokenizer.decode_lossy(&ids) })
 }
 
 /// A prompt.
@@ -101,13 +112,18 @@ pub(crate) struct Rendered {
 }
 
 /// The prompt that a conversation leads to.
-#[utoipa::path(post, path = "/apply-template", request_body = crate::wire::ChatFields,
+#[utoipa::path(post, path = "/apply-template", request_body = ChatRequest,
     responses((status = 200, body = Rendered)))]
 pub(crate) async fn apply_template(
     State(app): State<Shared>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<Rendered>, ApiError> {
     let model = &app.backend()?.model;
-    let request = ChatRequest::read(&body)?.request(model.engine().vocab_size())?;
-    Ok(Json(Rendered { prompt: model.render(&request)?, count: model.prompt(&request)?.tokens.len() }))
+    aside(&body, || rendered(model, &body)).map(Json)
+}
+
+/// The prompt that a body leads to.
+pub(crate) fn rendered(model: &ChatModel, body: &[u8]) -> Result<Rendered, ApiError> {
+    let request = ChatRequest::read(body)?.request(model.engine().vocab_size())?;
+    Ok(Rendered { prompt: model.render(&request)?, count: model.prompt(&request)?.tokens.len() })
 }

@@ -11,7 +11,7 @@ use botpsy_chat::{ChatError, ChatEvent, Completion, Provider, Request};
 use super::sse;
 use super::writer::ChatWriter;
 use crate::app::{Backend, Shared};
-use crate::body::JsonBody;
+use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::run::{Answer, Running, Told};
 use crate::stamp::Stamp;
@@ -20,16 +20,17 @@ use crate::wire::{
 };
 
 /// Answers a conversation, whole or in pieces.
-#[utoipa::path(post, path = "/v1/chat/completions", request_body = crate::wire::ChatFields,
-    responses((status = 200, body = ChatCompletion)))]
+#[utoipa::path(post, path = "/v1/chat/completions", request_body = ChatRequest,
+    responses((status = 200, description = "whole, or with `stream` in pieces, each a `Chunk`",
+        content((ChatCompletion = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn chat_completions(
     State(app): State<Shared>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     app.counts.requests.fetch_add(1, Ordering::Relaxed);
-    let asked = ChatRequest::read(&body)?;
+    let asked = aside(&body, || ChatRequest::read(&body))?;
     let backend = app.backend()?;
-    let request = asked.request(backend.model.engine().vocab_size())?;
+    let request = aside(&body, || asked.request(backend.model.engine().vocab_size()))?;
     let n = asked.sampling.n_choices()?;
     let stamp = Stamp::new(&app, "chatcmpl-", asked.fields.model.as_deref())?;
     let place = app.queue.enter().await?;

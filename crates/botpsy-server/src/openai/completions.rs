@@ -8,26 +8,28 @@ use axum::extract::State;
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use botpsy_chat::{ChatError, ChatEvent, ChatModel, Completion, TextRequest};
+use botpsy_engine::Stats;
 use botpsy_text::tokenizer::TokenId;
-use botpsy_text::tool_call::Delta;
+use botpsy_text::tool_call::{Delta, FinishReason, ParsedMessage};
 use serde_json::Value;
 
 use super::sse::{self, Write};
 use crate::app::Shared;
-use crate::body::JsonBody;
+use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::run::{Answer, CancelOnDrop, Running, Told};
 use crate::stamp::Stamp;
 use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage, prompt_entry};
 
 /// Continues text without a chat template.
-#[utoipa::path(post, path = "/v1/completions", request_body = crate::wire::CompletionFields,
-    responses((status = 200, body = TextCompletion)))]
+#[utoipa::path(post, path = "/v1/completions", request_body = CompletionRequest,
+    responses((status = 200, description = "whole, or with `stream` in pieces",
+        content((TextCompletion = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonBody) -> Result<Response, ApiError> {
     app.counts.requests.fetch_add(1, Ordering::Relaxed);
-    let asked = CompletionRequest::read(&body)?;
+    let asked = aside(&body, || CompletionRequest::read(&body))?;
     let model = Arc::clone(&app.backend()?.model);
-    let requests = asked.requests(model.tokenizer(), model.engine().vocab_size())?;
+    let requests = aside(&body, || asked.requests(model.tokenizer(), model.engine().vocab_size()))?;
     let n = asked.sampling.n_choices()?;
     let n_top = asked.prompt_logprobs()?;
     let stamp = Stamp::new(&app, "cmpl-", asked.fields.model.as_deref())?;
@@ -93,7 +95,28 @@ struct Continuing {
 impl Answer for Continuing {
     fn answer(&self, i: u32, cancel: &AtomicBool, on: &mut dyn FnMut(ChatEvent)) -> Result<Completion, ChatError> {
         let request = TextRequest { choice: i % self.n, ..self.requests[(i / self.n) as usize].clone() };
+        if request.overrides.max_tokens == Some(0) {
+            return self.nothing(request, on);
+        }
         self.model.complete(&request, cancel, on)
+    }
+}
+
+impl Continuing {
+    /// An answer of no tokens, to a request that wants to know something about its prompt. What would be refused with tokens
+    /// is refused here too.
+    fn nothing(&self, request: TextRequest, on: &mut dyn FnMut(ChatEvent)) -> Result<Completion, ChatError> {
+        let settings = self.model.settings(&request.overrides, request.prompt.len())?;
+        settings.sampling.validate()?;
+        on(ChatEvent::Delta(Delta::Role));
+        let finish_reason = FinishReason::Length;
+        on(ChatEvent::Delta(Delta::Finish(finish_reason)));
+        Ok(Completion {
+            message: ParsedMessage { finish_reason, ..ParsedMessage::default() },
+            stats: Stats { prompt_tokens: request.prompt.len(), ..Stats::default() },
+            prompt_ids: request.prompt,
+            ..Completion::default()
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! `GET /v1/models`, and what this server has no model for.
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -44,9 +45,13 @@ pub(crate) async fn models(State(app): State<Shared>) -> Result<Json<ModelList>,
 }
 
 /// The one model, under any name, as it answers to any.
-#[utoipa::path(get, path = "/v1/models/{id}", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/v1/models/{id}", params(("id" = String, Path, max_length = 256)),
     responses((status = 200, body = ModelEntry)))]
-pub(crate) async fn model(State(app): State<Shared>, Path(id): Path<String>) -> Result<Json<ModelEntry>, ApiError> {
+pub(crate) async fn model(
+    State(app): State<Shared>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<ModelEntry>, ApiError> {
+    let Path(id) = id.map_err(|refused| ApiError::field("model", format!("model: {}", refused.body_text())))?;
     let stamp = Stamp::new(&app, "", Some(&id))?;
     Ok(Json(entry(&app, stamp.model)?))
 }
@@ -69,7 +74,7 @@ fn entry(app: &App, id: String) -> Result<ModelEntry, ApiError> {
 }
 
 /// Refused: the model gives no embeddings.
-#[utoipa::path(post, path = "/v1/embeddings", responses((status = 400, description = "always")))]
+#[utoipa::path(post, path = "/v1/embeddings", request_body = Object, responses((status = 400, description = "always")))]
 pub(crate) async fn embeddings() -> ApiError {
     let message = "this model gives no embeddings: ask a server with an embedding model";
     ApiError::field("model", message).with_code("unsupported_model")

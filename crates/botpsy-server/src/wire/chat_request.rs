@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::lenient::whole;
-use super::{SamplingFields, read_fields};
+use super::{Least, SamplingFields, read_fields};
 use crate::error::ApiError;
 
 /// The most tools of a request.
@@ -68,9 +68,11 @@ pub(crate) struct StreamOptions {
 }
 
 /// A body that was read.
-#[derive(Debug)]
+#[derive(Debug, ToSchema)]
 pub(crate) struct ChatRequest {
+    #[serde(flatten)]
     pub(crate) fields: ChatFields,
+    #[serde(flatten)]
     pub(crate) sampling: SamplingFields,
 }
 
@@ -128,7 +130,7 @@ impl ChatRequest {
         if wanted.is_none() && fields.top_logprobs.is_some_and(|n| n > 0) {
             return Err(ApiError::field("top_logprobs", "top_logprobs needs logprobs: true"));
         }
-        let mut overrides = self.sampling.overrides(vocab, ("top_logprobs", wanted))?;
+        let mut overrides = self.sampling.overrides(vocab, ("top_logprobs", wanted), Least::One)?;
         let mut template_kwargs = fields.chat_template_kwargs.clone().unwrap_or_default();
         for name in ["messages", "tools", "add_generation_prompt"] {
             if template_kwargs.shift_remove(name).is_some() {

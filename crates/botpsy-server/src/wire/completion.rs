@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::lenient::whole;
-use super::{SamplingFields, StreamOptions, Timings, Usage, read_fields};
+use super::{Least, SamplingFields, StreamOptions, Timings, Usage, read_fields};
 use crate::error::ApiError;
 
 /// The most prompts of a request.
@@ -44,9 +44,11 @@ const FIELDS: &[&str] =
     &["model", "prompt", "echo", "logprobs", "prompt_logprobs", "stream", "stream_options", "return_token_ids"];
 
 /// A body that was read.
-#[derive(Debug)]
+#[derive(Debug, ToSchema)]
 pub(crate) struct CompletionRequest {
+    #[serde(flatten)]
     pub(crate) fields: CompletionFields,
+    #[serde(flatten)]
     pub(crate) sampling: SamplingFields,
 }
 
@@ -59,7 +61,9 @@ impl CompletionRequest {
 
     /// What is asked of the model, one request for each prompt.
     pub(crate) fn requests(&self, tokenizer: &Tokenizer, vocab: usize) -> Result<Vec<TextRequest>, ApiError> {
-        let mut overrides = self.sampling.overrides(vocab, ("logprobs", self.fields.logprobs))?;
+        let about_prompt = self.fields.echo == Some(true) || self.fields.prompt_logprobs.is_some();
+        let least = if about_prompt { Least::None } else { Least::One };
+        let mut overrides = self.sampling.overrides(vocab, ("logprobs", self.fields.logprobs), least)?;
         overrides.max_tokens = overrides.max_tokens.or(Some(MAX_TOKENS));
         let stop = self.sampling.stops()?;
         let prompts = prompts(self.fields.prompt.as_ref(), tokenizer, vocab)?;

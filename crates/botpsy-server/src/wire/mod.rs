@@ -7,13 +7,13 @@ mod counts;
 mod lenient;
 mod sampling;
 
-pub(crate) use chat_request::{ChatFields, ChatRequest, StreamOptions};
+pub(crate) use chat_request::{ChatRequest, StreamOptions};
 pub(crate) use chat_response::{
     AssistantMessage, ChatCompletion, Choice, ChoiceLogprobs, Chunk, ChunkChoice, TokenLogprob,
 };
-pub(crate) use completion::{CompletionFields, CompletionRequest, TextChoice, TextCompletion, prompt_entry};
+pub(crate) use completion::{CompletionRequest, TextChoice, TextCompletion, prompt_entry};
 pub(crate) use counts::{Timings, Usage};
-pub(crate) use sampling::SamplingFields;
+pub(crate) use sampling::{Least, SamplingFields};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -23,17 +23,21 @@ use crate::error::ApiError;
 /// Reads a body as an endpoint's own fields, of the names `known`, and those about sampling. Unknown fields are logged,
 /// known ones that cannot be honoured refused by name.
 fn read_fields<T: DeserializeOwned>(body: &[u8], known: &[&str]) -> Result<(T, SamplingFields), ApiError> {
-    let fields = object(body)?;
+    let mut fields = object(body)?;
     refuse_unhonoured(&fields)?;
     let is_known = |name: &str| {
         let lists = [known, SamplingFields::NAMES, HARMLESS];
         lists.iter().any(|names| names.contains(&name)) || UNHONOURED.iter().any(|(unhonoured, _)| *unhonoured == name)
     };
-    for name in fields.keys().filter(|name| !is_known(name)) {
-        tracing::warn!(field = %name.chars().take(64).collect::<String>(), "an unknown field of the request is ignored");
+    let mut unknown = fields.keys().filter(|name| !is_known(name));
+    if let Some(name) = unknown.next() {
+        // One line, whatever is in the body: what a client sends must not fill a disk.
+        let (first, more) = (name.chars().take(64).collect::<String>(), unknown.count());
+        tracing::warn!(field = %first.escape_debug(), more, "an unknown field of the request is ignored");
     }
-    let fields = Value::Object(fields);
-    Ok((typed(fields.clone())?, typed(fields)?))
+    // Taken apart, not copied: a body may be large.
+    let sampling = SamplingFields::NAMES.iter().filter_map(|name| fields.shift_remove_entry(*name)).collect();
+    Ok((typed(Value::Object(fields))?, typed(Value::Object(sampling))?))
 }
 
 /// A body that is a JSON object.

@@ -60,6 +60,14 @@ pub(crate) struct SamplingFields {
     n: Option<i64>,
 }
 
+/// How few tokens an answer may be limited to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Least {
+    /// The request asks for something about its prompt.
+    None = 0,
+    One = 1,
+}
+
 impl SamplingFields {
     pub(crate) const NAMES: &'static [&'static str] = &[
         "temperature",
@@ -79,8 +87,13 @@ impl SamplingFields {
     ];
 
     /// What the request states about sampling. `top` is the field, and its value, that asks for alternatives beside each
-    /// token.
-    pub(crate) fn overrides(&self, vocab: usize, top: (&str, Option<i64>)) -> Result<Overrides, ApiError> {
+    /// token; `least` the smallest number of tokens that makes sense.
+    pub(crate) fn overrides(
+        &self,
+        vocab: usize,
+        top: (&str, Option<i64>),
+        least: Least,
+    ) -> Result<Overrides, ApiError> {
         let top_logprobs = match top {
             (name, Some(n)) if !(0..=i64::from(MAX_TOP_LOGPROBS)).contains(&n) => {
                 return Err(ApiError::field(name, format!("{name} is {n}: it must be from 0 to {MAX_TOP_LOGPROBS}")));
@@ -88,7 +101,7 @@ impl SamplingFields {
             (_, n) => n.map(|n| n as u32),
         };
         Ok(Overrides {
-            max_tokens: self.limit()?,
+            max_tokens: self.limit(least)?,
             temperature: self.temperature,
             top_p: self.top_p,
             top_k: self.top_k()?,
@@ -123,7 +136,7 @@ impl SamplingFields {
         Ok(self.stop.clone())
     }
 
-    fn limit(&self) -> Result<Option<u32>, ApiError> {
+    fn limit(&self, least: Least) -> Result<Option<u32>, ApiError> {
         let fields = [("max_completion_tokens", self.max_completion_tokens), ("max_tokens", self.max_tokens)];
         let Some((name, limit)) = fields.into_iter().find_map(|(name, limit)| Some((name, limit?))) else {
             return Ok(None);
@@ -131,8 +144,9 @@ impl SamplingFields {
         if limit == -1 {
             return Ok(Some(u32::MAX));
         }
-        if limit < 1 {
-            return Err(ApiError::field(name, format!("{name} is {limit}: it must be at least 1")));
+        if limit < least as i64 {
+            let least = least as i64;
+            return Err(ApiError::field(name, format!("{name} is {limit}: it must be at least {least}")));
         }
         // What the context has no room for is no limit.
         Ok(Some(u32::try_from(limit).unwrap_or(u32::MAX)))

@@ -66,6 +66,31 @@ fn prompt_log_probabilities_agree_with_those_of_an_answer() {
 }
 
 #[test]
+fn a_prompt_can_be_asked_about_without_an_answer() {
+    let served = model_server();
+    let asked = json!({ "prompt": ["The sun", "x"], "max_tokens": 0, "prompt_logprobs": 1, "return_token_ids": true });
+    let reply = complete(&served, &asked);
+    let of_one = complete(&served, &json!({ "prompt": "The sun", "max_tokens": 1, "prompt_logprobs": 1 }));
+    let choice = &reply["choices"][0];
+    assert_eq!(choice["prompt_logprobs"], of_one["choices"][0]["prompt_logprobs"]);
+    assert_eq!(
+        (&choice["text"], &choice["finish_reason"], &choice["token_ids"]),
+        (&json!(""), &json!("length"), &json!([]))
+    );
+    assert_eq!((&reply["choices"][1]["index"], &reply["usage"]["completion_tokens"]), (&json!(1), &json!(0)));
+    assert_eq!(reply["usage"]["total_tokens"], reply["usage"]["prompt_tokens"]);
+    let echo = json!({ "prompt": "The sun", "max_tokens": 0, "echo": true });
+    assert_eq!(complete(&served, &echo)["choices"][0]["text"], "The sun");
+    let chunks =
+        served.post("/v1/completions", &json!({ "prompt": "a", "max_tokens": 0, "echo": true, "stream": true }));
+    assert_eq!(chunks.chunks()[0]["choices"][0]["text"], "a");
+    let bare = served.post("/v1/completions", &json!({ "prompt": "a", "max_tokens": 0 }));
+    assert_eq!(bare.error(400)["param"], "max_tokens");
+    let wrong = json!({ "prompt": "a", "max_tokens": 0, "echo": true, "temperature": -1 });
+    assert_eq!(served.post("/v1/completions", &wrong).error(400)["param"], "temperature");
+}
+
+#[test]
 fn what_cannot_be_continued_is_refused_by_name() {
     let served = model_server();
     for (body, param) in [

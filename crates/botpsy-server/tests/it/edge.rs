@@ -1,5 +1,7 @@
 //! Who may come in, and what is where.
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc;
 
 use botpsy_chat::LoadOptions;
@@ -81,6 +83,105 @@ fn what_is_not_there_is_told_in_the_same_shape() {
     assert_eq!(kind.status, 415);
     let large = "x".repeat(17 << 20);
     assert_eq!(served.chat(&json!({ "messages": user(&large) })).error(413)["type"], "invalid_request_error");
+}
+
+#[test]
+fn one_host_is_wanted_and_no_encoding() {
+    let (served, _) = told_server(options());
+    let body = json!({ "messages": user("hi") }).to_string();
+    let line = "POST /v1/chat/completions HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n";
+    for (line, headers, status) in [
+        (line, "", 400),
+        (line, "Host: localhost\r\n", 200),
+        (line, "Host: localhost\r\nHost: localhost\r\n", 400),
+        (line, "Host: localhost\r\nContent-Encoding: identity\r\n", 200),
+        (line, "Host: localhost\r\nContent-Encoding: gzip\r\n", 415),
+        (line, "Host: localhost\r\nContent-Encoding: br, gzip\r\n", 415),
+    ] {
+        let request = format!("{line}{headers}Content-Length: {}\r\n\r\n{body}", body.len());
+        let reply = exchange(&served, &request);
+        assert!(reply.contains(&format!(" {status} ")), "{headers}: {reply}");
+        let shaped = reply.contains(r#""type":"invalid_request_error""#);
+        assert_eq!(shaped, status >= 400, "{reply}");
+    }
+}
+
+/// All that comes back for these bytes, after which the client sends nothing more but still reads.
+fn exchange(served: &Served, request: &str) -> String {
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply
+}
+
+#[test]
+fn a_client_that_sends_no_more_gets_its_answer() {
+    let served = serve(options(), || model(LoadOptions::default()).into());
+    served.wait();
+    for stream in [false, true] {
+        let body = json!({ "messages": user("Hello"), "max_tokens": 200, "thinking_budget": -1, "stream": stream });
+        let body = body.to_string();
+        let request = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let reply = exchange(&served, &request);
+        let (interim, answer) = reply.split_once("HTTP/1.1 200 OK").expect(&reply);
+        assert_eq!(interim.replace("HTTP/1.1 100 Continue\r\n\r\n", ""), "");
+        assert!(answer.contains("finish_reason"), "{reply}");
+        assert!(!stream || answer.contains("data: [DONE]"), "{reply}");
+    }
+    // Half a body is no request to wait for.
+    let began = std::time::Instant::now();
+    let reply = exchange(
+        &served,
+        "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+    );
+    assert!(reply.is_empty() || reply.contains(" 400 "), "{reply}");
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_client_that_closes_while_it_waits_is_gone() {
+    let served = serve(options(), || model(LoadOptions::default()).into());
+    served.wait();
+    let ends = served.post("/tokenize", &json!({ "content": "<|im_end|><|endoftext|></think>" })).ok();
+    let bias = ends["tokens"].as_array().unwrap().iter().map(|id| (id.to_string(), json!(-100)));
+    let bias: serde_json::Map<String, serde_json::Value> = bias.collect();
+    let body =
+        json!({ "messages": user("hi"), "logit_bias": bias, "thinking_budget": -1, "n": 16, "max_tokens": 30_000 });
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    stream.write_all(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+    while served.get("/slots").ok()[0]["is_processing"] != true {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    drop(stream);
+    let began = std::time::Instant::now();
+    while served.get("/slots").ok()[0]["is_processing"] == true {
+        assert!(began.elapsed().as_secs() < 60, "the place was not freed");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(served.get("/metrics").body.contains("botpsy_answers_cancelled_total 1"));
+}
+
+#[test]
+fn a_name_that_is_no_text_is_refused_in_the_same_shape() {
+    let (served, _) = told_server(options());
+    assert_eq!(served.get("/v1/models/%ff%fe").error(400)["param"], "model");
+}
+
+#[test]
+fn a_refusal_quotes_only_the_beginning() {
+    let (served, _) = told_server(options());
+    let reply = served.chat(&json!({ "messages": user("hi"), "tool_choice": "x".repeat(1 << 20) }));
+    let message = reply.error(400)["message"].as_str().unwrap().len();
+    assert!((900..1100).contains(&message), "{message} bytes");
 }
 
 #[test]

@@ -53,4 +53,17 @@ fn the_description_names_every_path_and_field() {
     for (schema, field) in [("ChatFields", "messages"), ("SamplingFields", "min_p"), ("ChatCompletion", "usage")] {
         assert!(schemas[schema]["properties"][field].is_object(), "{schema}.{field}");
     }
+    // Every reference leads somewhere, and every operation says how it refuses.
+    let text = document.to_string();
+    for name in text.split("#/components/schemas/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(schemas[name].is_object(), "{name}");
+    }
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            for status in ["400", "401", "403", "503"] {
+                let schema = &operation["responses"][status]["content"]["application/json"]["schema"]["$ref"];
+                assert_eq!(schema, "#/components/schemas/Error", "{method} {path} {status}");
+            }
+        }
+    }
 }

@@ -1,6 +1,10 @@
 //! Mutated outputs: no panic, streamed equals unstreamed, a cut makes no call.
 //!
-//! `BOTPSY_FUZZ_N` sets how many are tried, `BOTPSY_LONG_BYTES` how long the long ones are.
+//! `BOTPSY_FUZZ_N` sets how many are tried, `BOTPSY_FUZZ_SEED` which, `BOTPSY_FUZZ_SLOW_MS` how long one may take,
+//! `BOTPSY_LONG_BYTES` how long the long ones are.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
 
 use botpsy_text::conversation::ToolSpec;
 use botpsy_text::tool_call::{Stop, Thinking, ToolChoice};
@@ -75,7 +79,9 @@ fn mutate(text: &str, other: &str, numbers: &mut Numbers) -> String {
             _ => text.replace_range(from..to, PARTS[numbers.below(PARTS.len())]),
         }
     }
-    text.truncate((0..=text.len().min(4_000)).rev().find(|len| text.is_char_boundary(*len)).unwrap_or(0));
+    // Short ones are read faster, and most faults need no more.
+    let most = [400, 400, 400, 4_000][numbers.below(4)];
+    text.truncate((0..=text.len().min(most)).rev().find(|len| text.is_char_boundary(*len)).unwrap_or(0));
     text
 }
 
@@ -88,7 +94,7 @@ fn place(text: &str, numbers: &mut Numbers) -> usize {
 /// The tools of all cases, under their names, and the texts to start from.
 fn corpus() -> (Vec<ToolSpec>, Vec<String>) {
     let cases = every_case();
-    let mut tools: Vec<ToolSpec> = cases.iter().flat_map(|case| case.tools.clone()).collect();
+    let mut tools: Vec<ToolSpec> = cases.iter().flat_map(|case| case.tools.to_vec()).collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools.dedup_by(|a, b| a.name == b.name);
     let kept = fixture("corpus/tool_call/seeds.jsonl");
@@ -99,29 +105,48 @@ fn corpus() -> (Vec<ToolSpec>, Vec<String>) {
 
 #[test]
 fn mutated_outputs_keep_the_laws() {
-    let n = std::env::var("BOTPSY_FUZZ_N").ok().map_or(DEFAULT_N, |n| n.parse().unwrap());
+    let n = setting("BOTPSY_FUZZ_N", DEFAULT_N);
+    let slow = Duration::from_millis(setting("BOTPSY_FUZZ_SLOW_MS", 3_600_000) as u64);
     let (tools, mut texts) = corpus();
     let n_kept = texts.len();
-    let mut numbers = Numbers(0x00B0_7B51);
-    let base = Case::new("mutated", tools, Thinking::Off, Stop::Eos, "");
+    let mut numbers = Numbers(0x00B0_7B51 ^ ((setting("BOTPSY_FUZZ_SEED", 0) as u64) << 32));
+    let (begin, mut slowest) = (Instant::now(), (Duration::ZERO, String::new()));
+    // Each output is read with some of the tools: reading those takes longer than reading the output.
+    let some = tools.chunks(6).map(|some| Case::new("mutated", some.to_vec(), Thinking::Off, Stop::Eos, ""));
+    let bases: Vec<Case> = some.collect();
     for round in 0..n {
         let (first, second) = (numbers.below(texts.len()), numbers.below(texts.len()));
         let text = mutate(&texts[first], &texts[second], &mut numbers);
         let thinking = if numbers.below(2) == 0 { Thinking::On } else { Thinking::Off };
         let stop = if numbers.below(4) == 0 { Stop::Length } else { Stop::Eos };
-        let mut case = base.with_text(&text).with_thinking(thinking).with_stop(stop);
+        let base = &bases[numbers.below(bases.len())];
+        let mut case = Case { text: text.clone(), thinking, stop, ..base.clone() };
         if numbers.below(16) == 0 {
             case.tool_choice = ToolChoice::None;
         }
         let longest = [1, 5, 30][numbers.below(3)];
-        check_pieces(&case, numbers.pieces(text.as_bytes(), longest));
-        let by_itself = case.with_stop(Stop::Eos).parse();
-        let as_is = case.parse();
-        for _ in 0..4 {
-            let len = place(&text, &mut numbers);
-            check_cut(&case, len, &[&by_itself.tool_calls, &as_is.tool_calls]);
+        let pieces = numbers.pieces(text.as_bytes(), longest);
+        let cut = place(&text, &mut numbers);
+        let broken = broken_bytes(&text, &mut numbers);
+        let began = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            check_pieces(&case, pieces);
+            let by_itself = case.with_stop(Stop::Eos).parse();
+            let as_is = case.parse();
+            check_cut(&case, cut, &[&by_itself.tool_calls, &as_is.tool_calls]);
+            check_nothing_lost(&case);
+            // Nothing can be compared where bytes are no text, but what comes must still add up.
+            case.stream_pieces(broken.chunks(longest));
+        }));
+        let took = began.elapsed();
+        if let Err(panic) = outcome {
+            let (text, broken) = (text.as_bytes().escape_ascii(), broken.escape_ascii());
+            println!("round {round}, {thinking:?}, {stop:?}: b\"{text}\", with broken bytes b\"{broken}\"");
+            resume_unwind(panic);
         }
-        check_nothing_lost(&case);
+        if took > slowest.0 {
+            slowest = (took, text.as_bytes().escape_ascii().to_string());
+        }
         // Some mutants are mutated further; the texts kept in the repository stay.
         if round % 8 == 0 && text.len() < 2_000 {
             if texts.len() < n_kept + 500 {
@@ -132,6 +157,20 @@ fn mutated_outputs_keep_the_laws() {
             }
         }
     }
+    let seconds = begin.elapsed().as_secs_f64();
+    println!("{n} outputs in {seconds:.1} s, {:.0} a second", n as f64 / seconds);
+    println!("the slowest took {:?}: b\"{}\"", slowest.0, slowest.1);
+    assert!(slowest.0 <= slow, "an output took {:?}", slowest.0);
+}
+
+/// The bytes of a text, some of them wrong.
+fn broken_bytes(text: &str, numbers: &mut Numbers) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    for _ in 0..=numbers.below(3) {
+        let at = numbers.below(bytes.len() + 1);
+        bytes.insert(at, [0x80, 0xC3, 0xE2, 0xF0, 0xFF, 0x00][numbers.below(6)]);
+    }
+    bytes
 }
 
 /// Without calls every character but white space and think tags is in one of the two texts.

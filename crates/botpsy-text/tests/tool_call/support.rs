@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) tools: Arc<[ToolSpec]>,
     pub(crate) toolset: Arc<Toolset>,
     pub(crate) thinking: Thinking,
     pub(crate) stop: Stop,
@@ -25,7 +25,7 @@ impl Case {
     pub(crate) fn new(name: &str, tools: Vec<ToolSpec>, thinking: Thinking, stop: Stop, text: &str) -> Case {
         let toolset = Arc::new(Toolset::new(&tools));
         let (name, text) = (name.to_owned(), text.to_owned());
-        Case { name, tools, toolset, thinking, stop, tool_choice: ToolChoice::Auto, text }
+        Case { name, tools: tools.into(), toolset, thinking, stop, tool_choice: ToolChoice::Auto, text }
     }
 
     /// A case in the form of `toolcalls.jsonl`; the text of a stream is its chunks joined.

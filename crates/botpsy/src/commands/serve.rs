@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         let model = Arc::clone(&backend.model);
         std::thread::spawn(move || {
             std::thread::sleep(BEFORE_GRAMMARS);
-            model.warm_grammars();
+            model.grammars().is_ok()
         });
         tell(&backend.model, address, !keys.is_empty(), started.elapsed().as_secs_f64());
     };

@@ -265,9 +265,7 @@ impl Constraint {
                 self.on(step, id, |step| Place::Value(again.0, again.1, step), |this, _| this.next(tool, given))
             }
             // The blank line behind a thought.
-            Place::Json(step)
-                if step.text.is_empty() && self.bytes(id).iter().all(u8::is_ascii_whitespace) =>
-            {
+            Place::Json(step) if step.text.is_empty() && self.bytes(id).iter().all(u8::is_ascii_whitespace) => {
                 Place::Json(step)
             }
             Place::Json(mut step) => match step.matcher.consume_token(id) {

@@ -12,6 +12,8 @@ use crate::tool_call::{CALL_CLOSE, CALL_OPEN, THINK_CLOSE};
 
 /// Compiled grammars that are kept for the next request with the same tools.
 const MAX_KEPT: usize = 2048;
+/// The most bytes of their texts together: what a grammar takes grows with its text, and clients write those.
+const MAX_KEPT_BYTES: usize = 4 << 20;
 
 /// Tokens that are in order anywhere in a text, in JSON too, and are looked at together: nearly all of a vocabulary.
 const PLAIN_TEXT: &str = r#"[^<"\\\x00-\x1F\x7F]{1,16}"#;
@@ -29,11 +31,19 @@ pub struct GrammarError {
 /// Makes grammars for one vocabulary.
 pub struct Grammars {
     factory: ParserFactory,
-    /// By text; a failure is kept too.
-    kept: Mutex<HashMap<String, Result<Matcher, String>>>,
+    kept: Mutex<Kept>,
     pub(super) borders: Borders,
     /// Tokens of nothing but white space.
     pub(super) blanks: Vec<TokenId>,
+}
+
+/// What was compiled.
+#[derive(Default)]
+struct Kept {
+    /// By text; a failure is kept too.
+    grammars: HashMap<String, Result<Matcher, String>>,
+    /// Of the texts.
+    n_bytes: usize,
 }
 
 /// Tokens at which an answer goes over into another part.
@@ -108,10 +118,13 @@ impl Grammars {
         use_it: impl FnOnce(&Matcher) -> T,
     ) -> Result<T, String> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MAX_KEPT && !kept.contains_key(text) {
-            kept.clear();
+        if !kept.grammars.contains_key(text) {
+            if kept.grammars.len() >= MAX_KEPT || kept.n_bytes + text.len() > MAX_KEPT_BYTES {
+                *kept = Kept::default();
+            }
+            kept.n_bytes += text.len();
         }
-        let made = kept.entry(text.to_owned()).or_insert_with(|| {
+        let made = kept.grammars.entry(text.to_owned()).or_insert_with(|| {
             let parser = self.factory.create_parser(grammar()).map_err(|error| error.to_string())?;
             let mut matcher = Matcher::new(Ok(parser));
             // Some faults show only when the first mask is asked for.
