@@ -21,6 +21,10 @@ use clap::Parser;
 
 use failure::Exit;
 
+/// Gives memory back soon after it was freed, whoever freed it: a server runs for weeks on the threads of many clients.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let exit = std::panic::catch_unwind(run).unwrap_or_else(|panic| match panic.downcast::<OutOfMemory>() {
         Ok(error) => failure::report(&failure::failed(*error, MORE_MEMORY)),
