@@ -1,7 +1,7 @@
 //! Prefixes of prompts that outlive the program: the system message and the tools, which every start would read again.
 //!
-//! One file per prefix: the line `botpsy prefix 1`, a line with what the state depends on, the number of tokens and the tokens
-//! (u32, little end first), the state, and the SHA-256 of all that. A file that is not as it should be is no file.
+//! One file per prefix: the line `botpsy prefix 2`, a line with what the state depends on, the number of tokens and the tokens
+//! (u32, little end first), the state, and a digest of all that: the SHA-256 of the SHA-256 of its halves. A file that is not as it should be is no file.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ const MAX_FILES: usize = 16;
 /// After this no run is still writing a part.
 const STALE: Duration = Duration::from_secs(3600);
 
-const MAGIC: &str = "botpsy prefix 1";
+const MAGIC: &str = "botpsy prefix 2";
 
 /// A folder with such files.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Prefixes {
         let mut bytes = fs::read(&path).ok()?;
         let digest = bytes.split_off(bytes.len().saturating_sub(32));
         let head = self.head(tokens);
-        if Sha256::digest(&bytes)[..] != digest[..] || !bytes.starts_with(&head) {
+        if digest_of(&bytes)[..] != digest[..] || !bytes.starts_with(&head) {
             // Cut, damaged, or of another hash's making: it would only be read again.
             let _ = fs::remove_file(&path);
             return None;
@@ -75,12 +75,10 @@ impl Prefixes {
         fs::create_dir_all(&self.folder)?;
         let path = self.path(tokens);
         let part = path.with_extension(format!("{}.part", std::process::id()));
-        let head = self.head(tokens);
-        let digest = Sha256::new().chain_update(&head).chain_update(state).finalize();
+        let mut bytes = [&self.head(tokens), state].concat();
+        bytes.extend(digest_of(&bytes));
         let written = private(&part).and_then(|mut file| {
-            file.write_all(&head)?;
-            file.write_all(state)?;
-            file.write_all(&digest)?;
+            file.write_all(&bytes)?;
             file.sync_all()
         });
         let kept = written.and_then(|()| fs::rename(&part, &path));
@@ -118,6 +116,17 @@ impl Prefixes {
         head.extend(tokens.iter().flat_map(|id| id.to_le_bytes()));
         head
     }
+}
+
+/// Halves at once: whoever restarted waits for it.
+fn digest_of(bytes: &[u8]) -> Vec<u8> {
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    let halves = std::thread::scope(|scope| {
+        let first = scope.spawn(|| Sha256::digest(first));
+        let second = Sha256::digest(second);
+        [first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), second]
+    });
+    Sha256::digest(halves.concat()).to_vec()
 }
 
 /// A new file that only its owner reads: a state tells of the text that led to it.

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use botpsy_model::{Logits, Segment, State};
+use botpsy_model::{Keep, Logits, Segment, State};
 
 use crate::{Engine, Error, TokenId};
 
@@ -47,7 +47,48 @@ struct Request {
     read: usize,
     logits: Logits,
     out: Vec<f32>,
+    /// After how many tokens the state is wanted too, and what it was there.
+    keep: Option<usize>,
+    kept: Option<State>,
     failed: Option<Error>,
+}
+
+impl Request {
+    /// Notes that the next `n` tokens were read.
+    fn moved(&mut self, n: usize, kept: Kept) {
+        self.read += n;
+        match kept {
+            Kept::Inside(_, state) => self.kept = Some(state),
+            Kept::None if self.keep == Some(self.read) => self.kept = Some(self.state.clone()),
+            Kept::None => {}
+        }
+    }
+}
+
+/// The state that is kept on the way through some tokens.
+enum Kept {
+    None,
+    /// After some of them, but not all.
+    Inside(usize, State),
+}
+
+impl Kept {
+    /// What `keep` asks for in the `n` tokens after `read`.
+    fn of(engine: &Engine, keep: Option<usize>, read: usize, n: usize) -> Kept {
+        match keep.and_then(|keep| keep.checked_sub(read)) {
+            Some(after) if 0 < after && after < n => {
+                Kept::Inside(after, State::new(engine.model(), engine.options().kv_type))
+            }
+            _ => Kept::None,
+        }
+    }
+
+    fn place(&mut self) -> Option<Keep<'_>> {
+        match self {
+            Kept::Inside(after, state) => Some(Keep { after: *after, state }),
+            Kept::None => None,
+        }
+    }
 }
 
 /// Counts a session as answering while it lives.
@@ -68,7 +109,8 @@ impl Batcher {
         Active(self)
     }
 
-    /// Moves `state` on by `tokens`, in passes with others. `out` is filled as [`botpsy_model::Model::forward`] does.
+    /// Moves `state` on by `tokens`, in passes with others. `out` is filled as [`botpsy_model::Model::forward`] does. With `keep`,
+    /// gives the state after so many of the tokens.
     pub(crate) fn run(
         &self,
         engine: &Engine,
@@ -76,10 +118,11 @@ impl Batcher {
         tokens: &[TokenId],
         logits: Logits,
         out: &mut Vec<f32>,
-    ) -> Result<(), Error> {
+        keep: Option<usize>,
+    ) -> Result<Option<State>, Error> {
         out.clear();
         if tokens.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let mut shared = self.lock();
         let ticket = shared.next_ticket;
@@ -91,6 +134,8 @@ impl Batcher {
             read: 0,
             logits,
             out: std::mem::take(out),
+            keep,
+            kept: None,
             failed: None,
         });
         self.changed.notify_all();
@@ -98,7 +143,7 @@ impl Batcher {
             if let Some(at) = shared.done.iter().position(|request| request.ticket == ticket) {
                 let request = shared.done.swap_remove(at);
                 (*state, *out) = (request.state, request.out);
-                return request.failed.map_or(Ok(()), Err);
+                return request.failed.map_or(Ok(request.kept), Err);
             }
             shared = if shared.busy { self.wait(shared) } else { self.lead(shared, engine, ticket) };
         }
@@ -171,17 +216,21 @@ fn compute(engine: &Engine, batch: &mut [(Request, usize)]) {
         let first = request.out.is_empty();
         // The only one, at its beginning: its rows go where it wants them.
         let into = if first { &mut request.out } else { &mut out };
-        let (piece, logits) = piece(&request.tokens, request.read, *n, request.logits);
-        let passed = engine.pass(&mut [Segment { state: &mut request.state, tokens: piece, logits }], into);
+        let mut kept = Kept::of(engine, request.keep, request.read, *n);
+        let (tokens, logits) = piece(&request.tokens, request.read, *n, request.logits);
+        let keep = kept.place();
+        let passed = engine.pass(&mut [Segment { state: &mut request.state, tokens, logits, keep }], into);
         request.out.append(&mut out);
         request.failed = passed.err();
-        request.read += *n;
+        request.moved(*n, kept);
         return;
     }
     let mut segments: Vec<Segment<'_>> = Vec::with_capacity(batch.len());
-    for (request, n) in batch.iter_mut() {
+    let kept = |(request, n): &(Request, usize)| Kept::of(engine, request.keep, request.read, *n);
+    let mut kept: Vec<Kept> = batch.iter().map(kept).collect();
+    for ((request, n), kept) in batch.iter_mut().zip(&mut kept) {
         let (tokens, logits) = piece(&request.tokens, request.read, *n, request.logits);
-        segments.push(Segment { state: &mut request.state, tokens, logits });
+        segments.push(Segment { state: &mut request.state, tokens, logits, keep: kept.place() });
     }
     let mut out = Vec::new();
     if engine.pass(&mut segments, &mut out).is_err() {
@@ -191,7 +240,7 @@ fn compute(engine: &Engine, batch: &mut [(Request, usize)]) {
     }
     let vocab = engine.vocab_size();
     let mut rows = out.chunks_exact(vocab);
-    for (request, n) in batch.iter_mut() {
+    for ((request, n), kept) in batch.iter_mut().zip(kept) {
         let (_, logits) = piece(&request.tokens, request.read, *n, request.logits);
         let wanted = match logits {
             Logits::None => 0,
@@ -199,7 +248,7 @@ fn compute(engine: &Engine, batch: &mut [(Request, usize)]) {
             Logits::All => *n,
         };
         rows.by_ref().take(wanted).for_each(|row| request.out.extend_from_slice(row));
-        request.read += *n;
+        request.moved(*n, kept);
     }
 }
 

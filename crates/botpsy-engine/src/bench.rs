@@ -214,7 +214,7 @@ impl<'a> Bench<'a> {
         let last = chunks.len();
         for (i, tokens) in (1..).zip(chunks) {
             let logits = if i == last { Logits::Last } else { Logits::None };
-            self.pass(&mut [Segment { state: &mut *state, tokens, logits }])?;
+            self.pass(&mut [Segment { state: &mut *state, tokens, logits, keep: None }])?;
             if let Some(on) = &mut on {
                 self.read_tokens += tokens.len();
                 on(BenchEvent::Read { tokens: self.read_tokens });
@@ -231,7 +231,7 @@ impl<'a> Bench<'a> {
         for _ in 0..steps {
             let rows = states.iter_mut().zip(ids.chunks(1));
             let mut segments: Vec<_> =
-                rows.map(|(state, tokens)| Segment { state, tokens, logits: Logits::Last }).collect();
+                rows.map(|(state, tokens)| Segment { state, tokens, logits: Logits::Last, keep: None }).collect();
             self.pass(&mut segments)?;
             let samplers = (&mut self.samplers[..], 1);
             self.engine.context().pool.for_each_chunk2((&mut choices[..], 1), samplers, |sequence, choice, sampler| {

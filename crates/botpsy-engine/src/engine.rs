@@ -101,15 +101,16 @@ impl Engine {
         self.batcher.enter()
     }
 
-    /// Moves `state` on by `tokens`, together with what other sessions ask for.
+    /// Moves `state` on by `tokens`, together with what other sessions ask for; gives the state after `keep` of them.
     pub(crate) fn forward(
         &self,
         state: &mut State,
         tokens: &[TokenId],
         logits: Logits,
         out: &mut Vec<f32>,
-    ) -> Result<(), Error> {
-        self.batcher.run(self, state, tokens, logits, out)
+        keep: Option<usize>,
+    ) -> Result<Option<State>, Error> {
+        self.batcher.run(self, state, tokens, logits, out, keep)
     }
 
     /// One pass over the next tokens of some sequences, at most a prefill chunk of them.

@@ -35,7 +35,7 @@ impl Engine {
             if cancel.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            self.forward(&mut state, read, Logits::All, &mut logits)?;
+            self.forward(&mut state, read, Logits::All, &mut logits, None)?;
             let next = &tokens[i * piece + 1..];
             let of = |(logits, id): (&[f32], &TokenId)| log_softmax(logits, &sampling, *id, &mut scratch);
             scores.extend(logits.chunks_exact(self.vocab_size()).zip(next).map(of));

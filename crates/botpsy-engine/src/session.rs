@@ -162,13 +162,16 @@ impl Session {
             if cancel.load(Ordering::Relaxed) {
                 return Ok(Prefill::Cancelled);
             }
-            let next_mark = marks.iter().copied().find(|mark| *mark > start).unwrap_or(prompt.len());
-            let end = (start + self.engine.options().prefill_chunk).min(next_mark);
+            let end = prompt.len().min(start + self.engine.options().prefill_chunk);
+            let mut inside = marks.iter().copied().filter(|mark| *mark > start && *mark <= end);
+            // One snapshot costs a pass nothing, a second one would be a pass of its own.
+            let mark = inside.next();
+            let end = inside.next().unwrap_or(end);
             let logits = if end == prompt.len() { Logits::Last } else { Logits::None };
-            self.advance(&prompt[start..end], logits)?;
+            self.advance(&prompt[start..end], logits, mark.filter(|mark| *mark < end))?;
             start = end;
             if marks.contains(&end) {
-                self.keep_mark();
+                self.keep(self.now.clone());
             }
             if progress(end).is_break() {
                 return Ok(Prefill::Stopped);
@@ -184,7 +187,7 @@ impl Session {
     pub fn decode(&mut self, id: TokenId) -> Result<&[f32], Error> {
         self.check_room(self.now.tokens.len() + 1)?;
         self.engine.check_tokens("decode", &[id])?;
-        self.advance(&[id], Logits::Last)?;
+        self.advance(&[id], Logits::Last, None)?;
         Ok(&self.now.logits)
     }
 
@@ -230,10 +233,16 @@ impl Session {
         if tokens > context_tokens { Err(Error::ContextFull { tokens, context_tokens }) } else { Ok(()) }
     }
 
-    fn advance(&mut self, tokens: &[TokenId], logits: Logits) -> Result<(), Error> {
+    /// Reads `tokens`; where the timeline is `mark` tokens long on the way, a snapshot is kept.
+    fn advance(&mut self, tokens: &[TokenId], logits: Logits, mark: Option<usize>) -> Result<(), Error> {
+        let start = self.now.tokens.len();
         self.now.logits.clear();
-        self.engine.forward(&mut self.now.state, tokens, logits, &mut self.now.logits)?;
+        let Timeline { state, logits: out, .. } = &mut self.now;
+        let kept = self.engine.forward(state, tokens, logits, out, mark.map(|mark| mark - start))?;
         self.now.tokens.extend_from_slice(tokens);
+        if let (Some(state), Some(mark)) = (kept, mark) {
+            self.keep(Timeline { tokens: self.now.tokens[..mark].to_vec(), state, logits: Vec::new() });
+        }
         Ok(())
     }
 
@@ -258,10 +267,6 @@ impl Session {
             chosen.drain(first..first + spare);
         }
         chosen
-    }
-
-    fn keep_mark(&self) {
-        self.keep(self.now.clone());
     }
 
     /// Keeps a point of this timeline, or one that it may go through. For the room it takes, one that is off this timeline goes,

@@ -4,7 +4,9 @@ use botpsy_kernels::norm::{rms_norm, rms_norm_in_place};
 use botpsy_kernels::{Context, FloatBuffer, PackedMatrix, QuantizedRows, Rows, math, matmul};
 
 use crate::config::Config;
-use crate::layer::{AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Span, Step, input_rows, prepared_rows2};
+use crate::layer::{
+    AttentionScratch, GatedDeltaNetScratch, Mixer, MlpScratch, Moving, Span, Step, input_rows, prepared_rows2,
+};
 use crate::load::Model;
 use crate::state::{LayerState, State};
 use crate::{LayerKind, ModelError, Operation, Profile, Work};
@@ -29,6 +31,17 @@ pub struct Segment<'a> {
     pub tokens: &'a [u32],
     /// Which logits to compute.
     pub logits: Logits,
+    /// A point on the way whose state is wanted too.
+    pub keep: Option<Keep<'a>>,
+}
+
+/// A point inside a segment.
+#[derive(Debug)]
+pub struct Keep<'a> {
+    /// Tokens of the segment before it; from 1 up to one less than there are.
+    pub after: usize,
+    /// A state of the same model, as [`State::new`] gives it: becomes that after these tokens.
+    pub state: &'a mut State,
 }
 
 /// Buffers of the forward pass, made once and lent down.
@@ -109,14 +122,13 @@ impl Model {
         for (layer_idx, layer) in self.layers.iter().enumerate() {
             let out = (layer_idx > 0).then_some(&*mixed);
             let rows = stream.add_norm(step, out, &layer.input_layernorm, layer.mixer_in());
-            let states = segments.iter_mut().map(|segment| &mut segment.state.layers[layer_idx]);
             match &layer.mixer {
                 Mixer::GatedDeltaNet(gdn) => {
-                    let mut states: Vec<_> = states.filter_map(LayerState::delta).collect();
+                    let mut states = layer_states(segments, layer_idx, LayerState::delta);
                     gdn.forward(step, &spans, rows, &mut states, &mut s.delta, mixed);
                 }
                 Mixer::Attention(attention) => {
-                    let mut caches: Vec<_> = states.filter_map(LayerState::kv).collect();
+                    let mut caches = layer_states(segments, layer_idx, LayerState::kv);
                     attention.forward(step, &spans, rows, &mut caches, &mut s.attention, mixed);
                 }
             }
@@ -127,6 +139,9 @@ impl Model {
         step.lap(Operation::Residual, || Work::NONE);
 
         for (segment, span) in segments.iter_mut().zip(&spans) {
+            if let Some(keep) = &mut segment.keep {
+                keep.state.pos = segment.state.pos + keep.after;
+            }
             segment.state.pos += span.rows.len();
         }
         let wanted = gather_wanted(segments, &spans, x, mixed, hidden);
@@ -180,6 +195,19 @@ impl Stream<'_> {
     }
 }
 
+/// The states of one layer, and those to keep.
+fn layer_states<'a, T>(
+    segments: &'a mut [Segment<'_>],
+    layer_idx: usize,
+    of: fn(&mut LayerState) -> Option<&mut T>,
+) -> Vec<Moving<'a, T>> {
+    let moving = |segment: &'a mut Segment<'_>| {
+        let keep = segment.keep.as_mut().and_then(|keep| of(&mut keep.state.layers[layer_idx]));
+        Some(Moving { now: of(&mut segment.state.layers[layer_idx])?, keep })
+    };
+    segments.iter_mut().filter_map(moving).collect()
+}
+
 /// Which rows belong to which segment, with all tokens checked.
 fn spans(config: &Config, segments: &[Segment<'_>]) -> Result<Vec<Span>, ModelError> {
     let mut start = 0;
@@ -192,7 +220,9 @@ fn spans(config: &Config, segments: &[Segment<'_>]) -> Result<Vec<Span>, ModelEr
         }
         let rows = start..start + segment.tokens.len();
         start = rows.end;
-        Ok(Span { rows, pos: segment.state.pos })
+        let cut = segment.keep.as_ref().map(|keep| rows.start + keep.after);
+        assert!(cut.is_none_or(|cut| rows.start < cut && cut < rows.end), "no point inside the segment");
+        Ok(Span { rows, cut, pos: segment.state.pos })
     };
     segments.iter().map(span).collect()
 }

@@ -15,7 +15,7 @@
 //! let mut state = State::new(&model, KvType::F16);
 //! let mut scratch = Scratch::new(&model, 16);
 //! let mut logits = Vec::new();
-//! let mut segment = [Segment { state: &mut state, tokens: &[1, 2, 3], logits: Logits::Last }];
+//! let mut segment = [Segment { state: &mut state, tokens: &[1, 2, 3], logits: Logits::Last, keep: None }];
 //! model.forward(&ctx, &mut segment, &mut scratch, &mut logits)?;
 //! assert_eq!((state.pos(), logits.len()), (3, model.config().vocab_size));
 //! # Ok::<(), botpsy_model::ModelError>(())
@@ -37,7 +37,7 @@ mod traffic;
 pub use checkpoint::{Checkpoint, HeadOrder};
 pub use config::{Config, LayerKind};
 pub use error::ModelError;
-pub use forward::{Logits, Scratch, Segment};
+pub use forward::{Keep, Logits, Scratch, Segment};
 pub use load::{Activations, Model};
 pub use profile::{Operation, Profile, Work};
 pub use state::{PageId, State};

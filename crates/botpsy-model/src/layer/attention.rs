@@ -2,7 +2,7 @@ use botpsy_kernels::attention::attend;
 use botpsy_kernels::norm::rms_norm_in_place;
 use botpsy_kernels::{FloatBuffer, PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
 
-use super::{Span, Step, prepared_rows};
+use super::{Moving, Span, Step, prepared_rows};
 use crate::state::KvCache;
 use crate::{Operation, Work};
 
@@ -37,7 +37,7 @@ impl Attention {
         step: Step<'_>,
         spans: &[Span],
         rows: Rows<'_>,
-        caches: &mut [&mut KvCache],
+        caches: &mut [Moving<'_, KvCache>],
         s: &mut AttentionScratch,
         out: &mut [f32],
     ) {
@@ -70,18 +70,24 @@ impl Attention {
         });
         let attended = s.out.lend(n * width);
         for (span, cache) in spans.iter().zip(caches) {
-            let rows = span.rows.start * kv_width..span.rows.end * kv_width;
-            cache.write(&ctx.pool, span.pos, &k[rows.clone()], &v[rows]);
-            step.lap(Operation::Rope, || Work::NONE);
-            let rows = span.rows.start * width..span.rows.end * width;
-            let attended = &mut attended[rows.clone()];
-            attend(ctx, cache.shape, &cache.pages, span.pos, &q[rows], self.n_heads, attended);
-            step.lap(Operation::Attend, || {
-                let n = span.rows.len();
-                // Each token sees those before it and itself; a product with the key, and one with the weight of the value.
-                let pairs = n * span.pos + n * (n + 1) / 2;
-                Work { bytes: cache.size_bytes(), f32: 4 * width * pairs, ..Work::NONE }
-            });
+            for part in span.parts() {
+                let pos = span.pos + part.start - span.rows.start;
+                let rows = part.start * kv_width..part.end * kv_width;
+                cache.now.write(&ctx.pool, pos, &k[rows.clone()], &v[rows]);
+                step.lap(Operation::Rope, || Work::NONE);
+                let rows = part.start * width..part.end * width;
+                let attended = &mut attended[rows.clone()];
+                attend(ctx, cache.now.shape, &cache.now.pages, pos, &q[rows], self.n_heads, attended);
+                step.lap(Operation::Attend, || {
+                    let n = part.len();
+                    // Each token sees those before it and itself; a product with the key, and one with the weight of the value.
+                    let pairs = n * pos + n * (n + 1) / 2;
+                    Work { bytes: cache.now.size_bytes(), f32: 4 * width * pairs, ..Work::NONE }
+                });
+                if let (Some(keep), true) = (&mut cache.keep, span.cut == Some(part.end)) {
+                    keep.pages.clone_from(&cache.now.pages);
+                }
+            }
         }
         let gate = |t: usize, o: &mut [f32]| {
             for (o, q_gate) in o.chunks_exact_mut(d).zip(q_gate[2 * t * width..].chunks_exact(2 * d)) {

@@ -3,7 +3,7 @@ use botpsy_kernels::delta::{Heads, Inputs, delta_rule};
 use botpsy_kernels::norm::{gated_norm, l2_norm};
 use botpsy_kernels::{FloatBuffer, PackedMatrix, Product, QuantizedRows, Rows, math, matmul, matmul_many};
 
-use super::{Span, Step, prepared_rows};
+use super::{Moving, Span, Step, prepared_rows};
 use crate::state::DeltaState;
 use crate::{Operation, Work};
 
@@ -48,7 +48,7 @@ impl GatedDeltaNet {
         step: Step<'_>,
         spans: &[Span],
         rows: Rows<'_>,
-        states: &mut [&mut DeltaState],
+        states: &mut [Moving<'_, DeltaState>],
         s: &mut GatedDeltaNetScratch,
         out: &mut [f32],
     ) {
@@ -77,34 +77,40 @@ impl GatedDeltaNet {
         let mixed = s.mixed.lend(n * channels);
         let gated = s.gated.lend(n * values);
         for (span, state) in spans.iter().zip(states) {
-            let (first, last) = (span.rows.start, span.rows.end);
-            let mixed = &mut mixed[first * channels..last * channels];
-            let qkv = &qkv[first * channels..last * channels];
-            conv_silu(ctx, channels, &self.conv1d, &mut state.conv, qkv, mixed, |_, row| {
-                l2_norm(ctx, &mut row[..keys], heads.d_k, 1.0 / (heads.d_k as f32).sqrt(), L2_EPS);
-                l2_norm(ctx, &mut row[keys..2 * keys], heads.d_k, 1.0, L2_EPS);
-            });
-            step.lap(Operation::Conv, || Work {
-                bytes: 2 * size_of_val(qkv),
-                f32: 2 * qkv.len() * self.conv1d.len() / channels,
-                ..Work::NONE
-            });
-            let inputs = Inputs {
-                q: mixed,
-                k: &mixed[keys..],
-                v: &mixed[2 * keys..],
-                stride: channels,
-                decay: &decay[first * heads.n_v..last * heads.n_v],
-                beta: &beta[first * heads.n_v..last * heads.n_v],
-                key_head: &self.key_head,
-            };
-            delta_rule(ctx, heads, &mut state.recurrent, inputs, &mut gated[first * values..last * values]);
-            // Per value of the state and token: a product with the key, one with the query, and the update.
-            step.lap(Operation::DeltaRule, || Work {
-                bytes: 2 * size_of_val(&state.recurrent[..]),
-                f32: 6 * (last - first) * state.recurrent.len(),
-                ..Work::NONE
-            });
+            for rows in span.parts() {
+                let (first, last) = (rows.start, rows.end);
+                let mixed = &mut mixed[first * channels..last * channels];
+                let qkv = &qkv[first * channels..last * channels];
+                conv_silu(ctx, channels, &self.conv1d, &mut state.now.conv, qkv, mixed, |_, row| {
+                    l2_norm(ctx, &mut row[..keys], heads.d_k, 1.0 / (heads.d_k as f32).sqrt(), L2_EPS);
+                    l2_norm(ctx, &mut row[keys..2 * keys], heads.d_k, 1.0, L2_EPS);
+                });
+                step.lap(Operation::Conv, || Work {
+                    bytes: 2 * size_of_val(qkv),
+                    f32: 2 * qkv.len() * self.conv1d.len() / channels,
+                    ..Work::NONE
+                });
+                let inputs = Inputs {
+                    q: mixed,
+                    k: &mixed[keys..],
+                    v: &mixed[2 * keys..],
+                    stride: channels,
+                    decay: &decay[first * heads.n_v..last * heads.n_v],
+                    beta: &beta[first * heads.n_v..last * heads.n_v],
+                    key_head: &self.key_head,
+                };
+                delta_rule(ctx, heads, &mut state.now.recurrent, inputs, &mut gated[first * values..last * values]);
+                // Per value of the state and token: a product with the key, one with the query, and the update.
+                step.lap(Operation::DeltaRule, || Work {
+                    bytes: 2 * size_of_val(&state.now.recurrent[..]),
+                    f32: 6 * (last - first) * state.now.recurrent.len(),
+                    ..Work::NONE
+                });
+                if let (Some(keep), true) = (&mut state.keep, span.cut == Some(last)) {
+                    keep.recurrent.copy_from_slice(&state.now.recurrent);
+                    keep.conv.copy_from_slice(&state.now.conv);
+                }
+            }
         }
         let norm = |t: usize, row: &mut [f32]| {
             let z = z[t * values..][..values].chunks_exact(heads.d_v);

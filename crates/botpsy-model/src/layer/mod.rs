@@ -53,7 +53,23 @@ impl Step<'_> {
 #[derive(Clone)]
 pub(crate) struct Span {
     pub(crate) rows: Range<usize>,
+    /// The row before which the state is kept.
+    pub(crate) cut: Option<usize>,
     pub(crate) pos: usize,
+}
+
+impl Span {
+    /// Its rows up to where the state is kept, and those behind; or all.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        let cut = self.cut.unwrap_or(self.rows.start);
+        [self.rows.start..cut, cut..self.rows.end].into_iter().filter(|part| !part.is_empty())
+    }
+}
+
+/// The state of a sequence in a layer, and where it is kept on the way.
+pub(crate) struct Moving<'a, T> {
+    pub(crate) now: &'a mut T,
+    pub(crate) keep: Option<&'a mut T>,
 }
 
 impl Layer {

@@ -2,7 +2,7 @@
 
 use botpsy_kernels::Isa;
 use botpsy_kernels::attention::KvType;
-use botpsy_model::{Activations, Logits, Scratch, Segment, State};
+use botpsy_model::{Activations, Keep, Logits, Scratch, Segment, State};
 
 use crate::fixture::{Fixture, VOCAB, context, isas, load, logits};
 
@@ -79,6 +79,30 @@ fn a_snapshot_goes_on_as_if_never_stopped() {
 }
 
 #[test]
+fn a_state_kept_on_the_way_is_that_of_a_pass_that_ended_there() {
+    for_each_model(|isa, fixture, file| {
+        let ctx = context(isa, 1);
+        let model = load(&ctx, &fixture.checkpoint(file), Activations::Int8);
+        let (before, tokens) = (fixture.tokens(3), tokens(fixture));
+        for after in [1, 60, 61, tokens.len() - 1] {
+            let [mut state, mut stopped] = [(); 2].map(|()| State::new(&model, KvType::F16));
+            for state in [&mut state, &mut stopped] {
+                logits(&ctx, &model, state, &before, &[before.len()]);
+            }
+            let (mut kept, mut found) = (State::new(&model, KvType::F16), Vec::new());
+            let keep = Some(Keep { after, state: &mut kept });
+            let mut segment = [Segment { state: &mut state, tokens: &tokens, logits: Logits::All, keep }];
+            model.forward(&ctx, &mut segment, &mut Scratch::new(&model, 8), &mut found).unwrap();
+            let mut whole = logits(&ctx, &model, &mut stopped, &tokens[..after], &[after]);
+            let what = format!("{}/{file} kept after {after} on {}", fixture.name, isa.name());
+            assert!(kept.pos() == stopped.pos() && kept.to_bytes() == stopped.to_bytes(), "{what}");
+            whole.extend(logits(&ctx, &model, &mut stopped, &tokens[after..], &[tokens.len()]));
+            assert!(found == whole && state.to_bytes() == stopped.to_bytes(), "{what}");
+        }
+    });
+}
+
+#[test]
 fn a_row_of_a_batch_equals_that_row_alone() {
     for_each_model(|isa, fixture, file| {
         let ctx = context(isa, 1);
@@ -92,7 +116,7 @@ fn a_row_of_a_batch_equals_that_row_alone() {
         let mut segments: Vec<_> = states
             .iter_mut()
             .zip(&sequences)
-            .map(|(state, tokens)| Segment { state, tokens, logits: Logits::All })
+            .map(|(state, tokens)| Segment { state, tokens, logits: Logits::All, keep: None })
             .collect();
         let (mut scratch, mut together) = (Scratch::new(&model, 8), Vec::new());
         model.forward(&ctx, &mut segments, &mut scratch, &mut together).unwrap();
@@ -100,8 +124,11 @@ fn a_row_of_a_batch_equals_that_row_alone() {
         // The states agree as well: one more step, together and alone, with different wishes for logits.
         let mut clones = states.clone();
         let wishes = [Logits::Last, Logits::None, Logits::All, Logits::Last];
-        let mut segments: Vec<_> =
-            states.iter_mut().zip(wishes).map(|(state, logits)| Segment { state, tokens: &[9], logits }).collect();
+        let mut segments: Vec<_> = states
+            .iter_mut()
+            .zip(wishes)
+            .map(|(state, logits)| Segment { state, tokens: &[9], logits, keep: None })
+            .collect();
         model.forward(&ctx, &mut segments, &mut scratch, &mut together).unwrap();
         let alone: Vec<_> = [0, 2, 3].map(|i| logits(&ctx, &model, &mut clones[i], &[9], &[1])).concat();
         assert!(together == alone, "{}/{file}: one step on {}", fixture.name, isa.name());

@@ -95,7 +95,7 @@ pub(crate) fn logits(ctx: &Context, model: &Model, state: &mut State, tokens: &[
             break;
         }
         let (now, later) = rest.split_at((*piece).min(rest.len()));
-        let mut segment = [Segment { state, tokens: now, logits: Logits::All }];
+        let mut segment = [Segment { state, tokens: now, logits: Logits::All, keep: None }];
         model.forward(ctx, &mut segment, &mut scratch, &mut out).unwrap();
         all.extend_from_slice(&out);
         rest = later;

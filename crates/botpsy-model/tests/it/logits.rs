@@ -128,7 +128,7 @@ fn greedy_continuations() {
                 let (mut scratch, mut logits) = (Scratch::new(&model, 65), Vec::new());
                 let (mut next, mut found) = (fixture.tokens(n), Vec::new());
                 while found.len() < expected.len() {
-                    let mut segment = [Segment { state: &mut state, tokens: &next, logits: Logits::Last }];
+                    let mut segment = [Segment { state: &mut state, tokens: &next, logits: Logits::Last, keep: None }];
                     model.forward(&ctx, &mut segment, &mut scratch, &mut logits).unwrap();
                     let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b])).unwrap();
                     found.push(best as u32);

@@ -144,7 +144,7 @@ fn runs(ctx: &Context, file: Vec<u8>) -> bool {
         }
     };
     let (mut state, mut scratch) = (State::new(&loaded, KvType::F16), Scratch::new(&loaded, 2));
-    let mut segment = [Segment { state: &mut state, tokens: &[0, 1], logits: Logits::Last }];
+    let mut segment = [Segment { state: &mut state, tokens: &[0, 1], logits: Logits::Last, keep: None }];
     loaded.forward(ctx, &mut segment, &mut scratch, &mut Vec::new()).unwrap();
     true
 }

@@ -44,7 +44,7 @@ fn a_token_outside_the_vocabulary_changes_nothing() {
     let model = load(&ctx, &fixture.checkpoint("."), Activations::Int8);
     let mut state = State::new(&model, KvType::F16);
     let (mut scratch, mut out) = (Scratch::new(&model, 4), Vec::new());
-    let mut segment = [Segment { state: &mut state, tokens: &[1, 512], logits: Logits::Last }];
+    let mut segment = [Segment { state: &mut state, tokens: &[1, 512], logits: Logits::Last, keep: None }];
     let error = model.forward(&ctx, &mut segment, &mut scratch, &mut out).unwrap_err();
     assert!(matches!(error, ModelError::Token { id: 512, vocab_size: 512 }), "{error}");
     assert_eq!(error.to_string(), "token id 512 is not in the vocabulary of 512");

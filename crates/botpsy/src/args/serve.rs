@@ -44,7 +44,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) parallel: u16,
     /// Memory for what later prompts may share with earlier ones, such as system prompts and tools
-    #[arg(long, value_name = "MB", default_value_t = 256)]
+    #[arg(long, value_name = "MB", default_value_t = 160)]
     pub(crate) cache_ram: u32,
     /// Keep nothing on disk: system messages and tools that were read are read again after a restart
     #[arg(long)]

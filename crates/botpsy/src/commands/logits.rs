@@ -54,7 +54,7 @@ fn logits(ctx: &Context, model: &Model, state: &mut State, ids: &[u32], pieces: 
     let (mut all, mut some, mut rest) = (Vec::new(), Vec::new(), ids);
     for len in lengths {
         let (tokens, after) = rest.split_at(len.min(rest.len()));
-        let mut segments = [Segment { state: &mut *state, tokens, logits: Logits::All }];
+        let mut segments = [Segment { state: &mut *state, tokens, logits: Logits::All, keep: None }];
         model.forward(ctx, &mut segments, &mut scratch, &mut some)?;
         all.extend_from_slice(&some);
         rest = after;
