@@ -38,6 +38,24 @@ impl LateGrammars {
     }
 }
 
+/// What the calls of a request are held to, made when it is first needed.
+#[derive(Debug)]
+struct LateRules {
+    grammars: Arc<LateGrammars>,
+    tools: Vec<ToolSpec>,
+    made: OnceLock<Result<(Arc<Grammars>, CallRules), GrammarError>>,
+}
+
+impl LateRules {
+    fn get(&self) -> Result<(Arc<Grammars>, CallRules), GrammarError> {
+        let make = || {
+            let grammars = self.grammars.get()?;
+            Ok((Arc::clone(grammars), CallRules::new(grammars, &self.tools)?))
+        };
+        self.made.get_or_init(make).clone()
+    }
+}
+
 fn no_borders() -> GrammarError {
     let problem = "the model's vocabulary has no tokens for the borders of calls".to_owned();
     GrammarError { field: "tools".to_owned(), problem }
@@ -61,23 +79,16 @@ impl ChatModel {
         let borders = self.late_grammars().borders()?;
         let tools = if calls { request.conversation.tools.clone() } else { Vec::new() };
         let must_know = request.format.is_some() || tools.iter().any(ToolSpec::is_strict);
-        let dropped = Arc::<OnceLock<Vec<Dropped>>>::default();
-        let (late, told) = (Arc::clone(self.late_grammars()), Arc::clone(&dropped));
-        let make = move || {
-            let grammars = late.get()?;
-            let rules = CallRules::new(grammars, &tools)?;
-            let _ = told.set(rules.dropped().to_vec());
-            Ok((Arc::clone(grammars), rules))
-        };
-        let mut make: MakeRules = Box::new(make);
+        let rules = Arc::new(LateRules { grammars: Arc::clone(self.late_grammars()), tools, made: OnceLock::new() });
         if must_know {
             // What cannot be enforced is refused before anything is written.
-            let made = make()?;
+            let (grammars, _) = rules.get()?;
             if let Some(format) = &request.format {
-                format.check(&made.0)?;
+                format.check(&grammars)?;
             }
-            make = Box::new(move || Ok(made));
         }
+        let late = Arc::clone(&rules);
+        let make = Box::new(move || late.get());
         let (format, choice) = (request.format.clone(), &request.tool_choice);
         let constraint = Constraint::later(borders, make, format, choice, request.one_call, thinking);
         let broken = constraint.broken();
@@ -93,23 +104,23 @@ impl ChatModel {
             }
             _ => job.forced = encode(opening),
         }
-        Ok(Held { dropped, broken })
+        Ok(Held { rules: Some(rules), broken })
     }
 }
 
 /// What an answer is held to.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    /// What calls are not held to, known once the first one has opened.
-    dropped: Arc<OnceLock<Vec<Dropped>>>,
+    rules: Option<Arc<LateRules>>,
     /// Raised when a grammar became too large on the way and the answer was broken off.
     pub(crate) broken: Arc<AtomicBool>,
 }
 
 impl Held {
-    /// What calls were not held to.
-    pub(crate) fn notices(&self) -> impl Iterator<Item = Notice> {
-        self.dropped.get().into_iter().flatten().cloned().map(Notice::NotEnforced)
+    /// What calls are not held to.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let made = self.rules.as_ref().and_then(|rules| rules.get().ok());
+        made.iter().flat_map(|(_, rules)| rules.dropped()).cloned().map(Notice::NotEnforced).collect()
     }
 }
 

@@ -417,8 +417,10 @@ impl Provider for ChatModel {
         let few = few.then_some(Notice::FewTokens { max_tokens: settings.max_tokens });
         few.iter().for_each(|few| on(ChatEvent::Notice(few.clone())));
         let mut completion = self.answer(job, cancel, &held.broken, Reader::new(request, thinking, on))?;
-        held.notices().for_each(|notice| on(ChatEvent::Notice(notice)));
-        completion.notices.splice(0..0, few.into_iter().chain(held.notices()));
+        // Only now: nobody waits for the first token while grammars are made.
+        let not_enforced = if completion.cancelled { Vec::new() } else { held.notices() };
+        not_enforced.iter().for_each(|notice| on(ChatEvent::Notice(notice.clone())));
+        completion.notices.splice(0..0, few.into_iter().chain(not_enforced));
         Ok(completion)
     }
 

@@ -11,7 +11,7 @@ use crate::app::Shared;
 use crate::queue::Place;
 
 /// Whoever goes on at once, as a program does with the result of a tool, should not wait for what was read ahead.
-const BEFORE_READING_AHEAD: Duration = Duration::from_millis(300);
+const BEFORE_READING_AHEAD: Duration = Duration::from_millis(100);
 
 /// What a running answer tells.
 pub(crate) enum Told {

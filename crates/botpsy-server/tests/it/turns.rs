@@ -50,7 +50,7 @@ fn twenty_turns_with_tool_steps_read_at_most_what_came_after_the_last_user_messa
                 // Until nothing more is read.
                 while before != ahead(&served) && asked.elapsed() < Duration::from_secs(60) {
                     before = ahead(&served);
-                    std::thread::sleep(Duration::from_millis(100));
+                    std::thread::sleep(Duration::from_millis(400));
                 }
             }
             let choice = if step < steps { "required" } else { "none" };
