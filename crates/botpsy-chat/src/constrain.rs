@@ -6,9 +6,7 @@ use std::sync::{Arc, OnceLock};
 use botpsy_engine::{Job, MaskSource, TokenMask};
 use botpsy_text::conversation::ToolSpec;
 use botpsy_text::tokenizer::Tokenizer;
-use botpsy_text::tool_call::constrain::{
-    Allowed, Borders, CallRules, Constraint, Dropped, GrammarError, Grammars, MakeRules,
-};
+use botpsy_text::tool_call::constrain::{Allowed, Borders, CallRules, Constraint, GrammarError, Grammars};
 use botpsy_text::tool_call::{CALL_OPEN, THINK_CLOSE, Thinking, ToolChoice};
 
 use crate::{ChatError, ChatModel, Notice, Request};

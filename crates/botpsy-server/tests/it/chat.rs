@@ -28,7 +28,7 @@ fn request(seed: u64) -> Value {
 }
 
 /// Reasoning, content, calls and finish reason of a stream, calls without their ids.
-fn add_up(chunks: &[Value]) -> Value {
+pub(crate) fn add_up(chunks: &[Value]) -> Value {
     let (mut reasoning, mut content, mut calls) = (String::new(), String::new(), Vec::<(String, String)>::new());
     let mut finish = Value::Null;
     for choice in chunks.iter().flat_map(|chunk| chunk["choices"].as_array().unwrap()) {
@@ -47,7 +47,7 @@ fn add_up(chunks: &[Value]) -> Value {
 }
 
 /// The same of a whole answer.
-fn parts(reply: &Value) -> Value {
+pub(crate) fn parts(reply: &Value) -> Value {
     let choice = &reply["choices"][0];
     let text = |key: &str| choice["message"][key].as_str().unwrap_or_default().to_owned();
     let calls = choice["message"]["tool_calls"].as_array().cloned().unwrap_or_default();

@@ -7,9 +7,12 @@ mod chat;
 mod completions;
 mod constrained;
 mod edge;
+mod laws;
 mod malformed;
 mod native;
 mod parallel;
+#[path = "../../../botpsy/tests/it/random_model.rs"]
+mod random_model;
 mod restart;
 mod support;
 mod turns;
