@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use botpsy_engine::{Job, MaskSource, TokenMask};
+use botpsy_engine::{Job, Mask, TokenMask};
 use botpsy_text::conversation::ToolSpec;
 use botpsy_text::tokenizer::Tokenizer;
 use botpsy_text::tool_call::constrain::{Allowed, Borders, CallRules, Constraint, GrammarError, Grammars};
@@ -90,7 +90,8 @@ impl ChatModel {
         let (format, choice) = (request.format.clone(), &request.tool_choice);
         let constraint = Constraint::later(borders, make, format, choice, request.one_call, thinking);
         let broken = constraint.broken();
-        job.mask = Some(mask(constraint));
+        let tokenizer = Arc::clone(self.shared_tokenizer());
+        job.mask = Some(Box::new(Holding(constraint.with_tokenizer(tokenizer))));
         let must_call = matches!(choice, ToolChoice::Required | ToolChoice::Named(_));
         let opening = if must_call { CALL_OPEN } else { "" };
         let encode = |text: &str| self.tokenizer().encode(text).into_iter().map(|id| id.0).collect::<Vec<u32>>();
@@ -122,14 +123,22 @@ impl Held {
     }
 }
 
-fn mask(mut constraint: Constraint) -> MaskSource {
-    Box::new(move |answer: &[u32], mask: &mut TokenMask| match constraint.allowed(answer) {
-        Allowed::All => {}
-        Allowed::NotEnd(end) => end.iter().for_each(|id| mask.deny(*id)),
-        Allowed::Bits(bits) => mask.set_bits(bits),
-        Allowed::End(end) => {
-            mask.clear();
-            end.iter().for_each(|id| mask.allow(*id));
+struct Holding(Constraint);
+
+impl Mask for Holding {
+    fn fill(&mut self, answer: &[u32], mask: &mut TokenMask) {
+        match self.0.allowed(answer) {
+            Allowed::All => {}
+            Allowed::NotEnd(end) => end.iter().for_each(|id| mask.deny(*id)),
+            Allowed::Bits(bits) => mask.set_bits(bits),
+            Allowed::End(end) => {
+                mask.clear();
+                end.iter().for_each(|id| mask.allow(*id));
+            }
         }
-    })
+    }
+
+    fn forced(&mut self, answer: &[u32]) -> Vec<u32> {
+        self.0.forced(answer)
+    }
 }

@@ -161,6 +161,10 @@ impl ChatModel {
         })
     }
 
+    pub(crate) fn shared_tokenizer(&self) -> &Arc<Tokenizer> {
+        &self.vocabulary.tokenizer
+    }
+
     /// The tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.vocabulary.tokenizer

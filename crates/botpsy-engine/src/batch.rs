@@ -15,6 +15,9 @@ use crate::{Engine, Error, TokenId};
 /// Prompt tokens in a pass in which others make new ones: each of them waits for the whole pass.
 const BESIDE_DECODING: usize = 64;
 
+/// The most tokens of a session that makes new ones: one that it chose, and those that had to follow.
+const DECODING: usize = 16;
+
 /// How long a pass waits for sessions that are between two tokens.
 const GATHER: Duration = Duration::from_millis(10);
 
@@ -196,13 +199,14 @@ impl Batcher {
     }
 }
 
-/// What goes into the next pass, with the number of tokens of each: all that want one token, and pieces of prompts.
+/// What goes into the next pass, with the number of tokens of each: all that make new ones, and pieces of prompts.
 fn take_batch(waiting: &mut Vec<Request>, chunk: usize) -> Vec<(Request, usize)> {
-    let is_decoding = |request: &Request| request.tokens.len() == 1;
+    let is_decoding = |request: &Request| request.tokens.len() <= DECODING;
     let mut room = if waiting.iter().any(is_decoding) { BESIDE_DECODING.min(chunk) } else { chunk };
     let (mut batch, mut left) = (Vec::new(), Vec::new());
     for request in waiting.drain(..) {
-        let n = if is_decoding(&request) { 1 } else { room.min(request.tokens.len() - request.read) };
+        let n =
+            if is_decoding(&request) { request.tokens.len() } else { room.min(request.tokens.len() - request.read) };
         room -= if is_decoding(&request) { 0 } else { n };
         if n > 0 { batch.push((request, n)) } else { left.push(request) }
     }

@@ -4,10 +4,24 @@ use std::fmt;
 
 use crate::{Engine, Error, Sampling, ThinkingSetup, TokenId, TokenMask};
 
-/// Fills the mask for the next token, given the answer so far (thought and forced tokens included).
-///
-/// The mask comes with every token allowed. It is asked before each free choice and not for forced tokens.
-pub type MaskSource = Box<dyn FnMut(&[TokenId], &mut TokenMask) + Send>;
+/// What an answer is held to. A function that fills the mask is one that forces nothing.
+pub trait Mask: Send {
+    /// Fills the mask for the next token, given the answer so far (thought and forced tokens included).
+    ///
+    /// The mask comes with every token allowed. It is asked before each free choice and not for forced tokens.
+    fn fill(&mut self, answer: &[TokenId], mask: &mut TokenMask);
+
+    /// The tokens that must come next, as far as they are known: they are read in one pass. Asked before `fill`.
+    fn forced(&mut self, _answer: &[TokenId]) -> Vec<TokenId> {
+        Vec::new()
+    }
+}
+
+impl<F: FnMut(&[TokenId], &mut TokenMask) + Send> Mask for F {
+    fn fill(&mut self, answer: &[TokenId], mask: &mut TokenMask) {
+        self(answer, mask);
+    }
+}
 
 /// One prompt and how to answer it.
 pub struct Job {
@@ -28,7 +42,7 @@ pub struct Job {
     /// Tokens with which the answer begins, written when the thought is over.
     pub forced: Vec<TokenId>,
     /// What may come next, if that is constrained.
-    pub mask: Option<MaskSource>,
+    pub mask: Option<Box<dyn Mask>>,
 }
 
 impl Job {

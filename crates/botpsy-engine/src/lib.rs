@@ -47,7 +47,7 @@ pub use budget::{ANSWER_RESERVE, CloseReason, Thinking, ThinkingSetup, thinking_
 pub use engine::{Engine, EngineOptions};
 pub use error::Error;
 pub use event::{Event, Finish, Stats};
-pub use job::{Job, MaskSource};
+pub use job::{Job, Mask};
 pub use repetition::{MAX_PERIOD, PHRASE, Repetition, RepetitionDetector, WINDOW};
 pub use sampling::{
     DrawKey, Logprobs, MAX_TOP_LOGPROBS, PenaltyScope, SamplerOrder, SamplerScratch, Sampling, SamplingSettings,

@@ -180,14 +180,14 @@ impl Session {
         Ok(Prefill::Complete)
     }
 
-    /// Appends one token and gives the logits after it, `[vocab]`.
+    /// Appends tokens, in one pass, and gives the logits after the last, `[vocab]`.
     ///
     /// # Errors
-    /// [`Error::ContextFull`] if the context has no room for it, [`Error::UnknownToken`]. The session is then as before.
-    pub fn decode(&mut self, id: TokenId) -> Result<&[f32], Error> {
-        self.check_room(self.now.tokens.len() + 1)?;
-        self.engine.check_tokens("decode", &[id])?;
-        self.advance(&[id], Logits::Last, None)?;
+    /// [`Error::ContextFull`] if the context has no room for them, [`Error::UnknownToken`]. The session is then as before.
+    pub fn decode(&mut self, ids: &[TokenId]) -> Result<&[f32], Error> {
+        self.check_room(self.now.tokens.len() + ids.len())?;
+        self.engine.check_tokens("decode", ids)?;
+        self.advance(ids, Logits::Last, None)?;
         Ok(&self.now.logits)
     }
 

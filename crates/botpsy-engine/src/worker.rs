@@ -1,12 +1,13 @@
 //! The life of a token: prefill, then decode, mask, sample, until something says stop.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{
-    DrawKey, Error, Event, Finish, Job, Prefill, SamplerScratch, Session, Stats, Thinking, TokenHistory, TokenId,
+    DrawKey, Error, Event, Finish, Job, Mask, Prefill, SamplerScratch, Session, Stats, Thinking, TokenHistory, TokenId,
     TokenMask, raw_logprobs, sample,
 };
 
@@ -72,7 +73,11 @@ impl Session {
         let mut history = TokenHistory::new(job.sampling.settings().penalty_scope, &job.prompt);
         let mut mask = TokenMask::all(self.engine().vocab_size());
         let mut scratch = SamplerScratch::default();
-        let mut forced = std::mem::take(&mut job.forced).into_iter();
+        let mut forced = VecDeque::from(std::mem::take(&mut job.forced));
+        let wants_logprobs = job.sampling.settings().top_logprobs.is_some();
+        // Tokens of the answer that were not read yet: those that are known are read together.
+        let mut unread = Vec::new();
+        let mut written = answer.next(&mut forced, &mut job.mask);
         loop {
             if cancel.load(Ordering::Relaxed) {
                 return Ok(Finish::Cancelled);
@@ -80,15 +85,14 @@ impl Session {
             if answer.tokens.len() >= limit {
                 return Ok(Finish::Length);
             }
-            let written = answer.written().or_else(|| if answer.is_thought() { None } else { forced.next() });
             let id = match written {
                 Some(id) => id,
                 None => {
                     let seed = job.sampling.settings().seed;
                     let key = DrawKey { seed, choice: job.choice, position: answer.tokens.len() as u64 };
-                    let allowed = job.mask.as_mut().map(|fill| {
+                    let allowed = job.mask.as_mut().map(|held| {
                         mask.allow_all();
-                        fill(&answer.tokens, &mut mask);
+                        held.fill(&answer.tokens, &mut mask);
                         &mask
                     });
                     sample(self.logits(), &job.sampling, &history, allowed, key, &mut scratch)?
@@ -106,8 +110,13 @@ impl Session {
             {
                 return Ok(Finish::Stop);
             }
+            unread.push(id);
             if answer.tokens.len() < limit {
-                self.decode(id)?;
+                written = answer.next(&mut forced, &mut job.mask);
+                if written.is_none() || wants_logprobs {
+                    self.decode(&unread)?;
+                    unread.clear();
+                }
             }
         }
     }
@@ -122,9 +131,18 @@ struct Answer {
 }
 
 impl Answer {
-    /// The closer's token that must come next.
-    fn written(&self) -> Option<TokenId> {
-        self.thinking.as_ref().and_then(Thinking::forced)
+    /// The token that must come next: of the closer, of what the answer begins with, or of what it is held to.
+    fn next(&self, forced: &mut VecDeque<TokenId>, mask: &mut Option<Box<dyn Mask>>) -> Option<TokenId> {
+        if let Some(id) = self.thinking.as_ref().and_then(Thinking::forced) {
+            return Some(id);
+        }
+        if self.is_thought() {
+            return None;
+        }
+        if let (true, Some(mask)) = (forced.is_empty(), mask) {
+            forced.extend(mask.forced(&self.tokens));
+        }
+        forced.pop_front()
     }
 
     fn is_thought(&self) -> bool {

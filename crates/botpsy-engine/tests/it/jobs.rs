@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use botpsy_engine::{
-    CloseReason, Engine, EngineOptions, Error, Event, Finish, Job, Sampling, SamplingSettings, Session, Stats,
-    ThinkingSetup, TokenId,
+    CloseReason, Engine, EngineOptions, Error, Event, Finish, Job, Mask, Sampling, SamplingSettings, Session, Stats,
+    ThinkingSetup, TokenId, TokenMask,
 };
 
 use crate::fixture::{exact, ids, load, sequence, tiny};
@@ -182,7 +182,7 @@ fn a_mask_is_kept_and_sees_the_answer_so_far() {
     let mut seen = Vec::new();
     let (sender, receiver) = std::sync::mpsc::channel();
     let masked = Job {
-        mask: Some(Box::new(move |answer, mask| {
+        mask: Some(Box::new(move |answer: &[TokenId], mask: &mut TokenMask| {
             sender.send(answer.to_vec()).unwrap();
             mask.clear();
             mask.allow(100 + answer.len() as TokenId);
@@ -193,6 +193,44 @@ fn a_mask_is_kept_and_sees_the_answer_so_far() {
     assert_eq!(run(&engine, masked).answer, [99, 101, 102, 103]);
     seen.extend(receiver.iter());
     assert_eq!(seen, [vec![99], vec![99, 101], vec![99, 101, 102]]);
+}
+
+/// Forces some tokens after the third one, and is a mask that allows only even ones otherwise.
+struct Forcing(bool);
+
+impl Mask for Forcing {
+    fn fill(&mut self, answer: &[TokenId], mask: &mut TokenMask) {
+        (1..500).step_by(2).for_each(|id| mask.deny(id));
+        // What would be forced is all that is allowed, where it is not.
+        if let (false, Some(id)) = (self.0, FORCED.get(answer.len().wrapping_sub(3))) {
+            mask.clear();
+            mask.allow(*id);
+        }
+    }
+
+    fn forced(&mut self, answer: &[TokenId]) -> Vec<TokenId> {
+        if self.0 && answer.len() == 3 { FORCED.to_vec() } else { Vec::new() }
+    }
+}
+
+const FORCED: [TokenId; 5] = [7, 9, 9, 11, 300];
+
+#[test]
+fn forced_tokens_read_together_lead_where_the_same_tokens_one_by_one_do() {
+    let engine = tiny(exact());
+    let answer = |forcing: bool, n: u32, sampling: &Sampling| {
+        let job = Job { mask: Some(Box::new(Forcing(forcing))), ..job(&sequence(20), n, sampling.clone()) };
+        run(&engine, job).answer
+    };
+    let logprobs = SamplingSettings { top_logprobs: Some(1), seed: 5, ..SamplingSettings::default() };
+    for sampling in [warm(1), warm(2), logprobs.validate().unwrap()] {
+        for n in [2, 3, 4, 6, 8, 9, 20] {
+            let found = answer(true, n, &sampling);
+            assert_eq!(found, answer(false, n, &sampling), "{n} tokens");
+            assert_eq!(found.len(), n as usize);
+            assert!(n < 9 || found[3..8] == FORCED);
+        }
+    }
 }
 
 #[test]

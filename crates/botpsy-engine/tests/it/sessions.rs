@@ -60,7 +60,7 @@ fn a_mark_at_the_end_of_a_prompt_needs_no_recomputation_and_one_before_it_does()
     let (engine, tokens) = (tiny(exact()), sequence(60));
     let mut session = Session::new(&engine);
     advance(&mut session, &tokens[..50], &[30, 50]);
-    session.decode(tokens[0]).unwrap();
+    session.decode(&[tokens[0]]).unwrap();
     assert_eq!(session.sync(&tokens[..50]).unwrap(), SyncPlan { kept: 50, to_prefill: 0 });
     assert_eq!(bits(session.logits()), fresh(&engine, &tokens[..50]));
     // At the mark of 30 no logits were computed, so a prompt of just these tokens starts again.
@@ -111,7 +111,7 @@ fn chunks_and_single_tokens_give_the_same_bits() {
     }
     let mut session = Session::new(&tiny(exact()));
     for id in &tokens {
-        session.decode(*id).unwrap();
+        session.decode(&[*id]).unwrap();
     }
     assert_eq!(bits(session.logits()), whole);
 }
@@ -122,9 +122,9 @@ fn forks_go_their_own_ways() {
     let mut session = Session::new(&engine);
     advance(&mut session, &tokens[..70], &[]);
     let mut fork = session.fork();
-    session.decode(3).unwrap();
-    fork.decode(4).unwrap();
-    session.decode(5).unwrap();
+    session.decode(&[3]).unwrap();
+    fork.decode(&[4]).unwrap();
+    session.decode(&[5]).unwrap();
     let after = |ids: &[TokenId]| fresh(&engine, &[&tokens[..70], ids].concat());
     assert_eq!(bits(session.logits()), after(&[3, 5]));
     assert_eq!(bits(fork.logits()), after(&[4]));
@@ -138,12 +138,12 @@ fn a_restored_snapshot_continues_as_if_nothing_had_happened() {
     let snapshot = session.snapshot();
     let there = bits(session.logits());
     for first in [3, 4] {
-        session.decode(first).unwrap();
+        session.decode(&[first]).unwrap();
         advance(&mut session, &tokens[5..25], &[]);
         session.restore(&snapshot).unwrap();
         assert_eq!((session.tokens(), bits(session.logits())), (snapshot.tokens(), there.clone()));
         let then = fresh(&engine, &[&tokens[..70], &[first]].concat());
-        assert_eq!(bits(session.decode(first).unwrap()), then);
+        assert_eq!(bits(session.decode(&[first]).unwrap()), then);
     }
     let mut stranger = Session::new(&tiny(exact()));
     let error = stranger.restore(&snapshot).unwrap_err();
@@ -176,7 +176,7 @@ fn what_does_not_fit_is_refused_with_both_numbers_and_changes_nothing() {
     advance(&mut session, &tokens[..20], &[]);
     let message = "21 tokens do not fit into the context of 20";
     assert_eq!(session.sync(&tokens[..21]).unwrap_err().to_string(), message);
-    assert_eq!(session.decode(1).unwrap_err().to_string(), message);
+    assert_eq!(session.decode(&[1]).unwrap_err().to_string(), message);
     assert_eq!(session.sync(&[]).unwrap_err().to_string(), "prompt: expected at least one token, found none");
     assert_eq!(session.sync(&[1, 512]).unwrap_err().to_string(), "prompt: token 512 is outside the vocabulary of 512");
     assert_eq!(session.tokens(), &tokens[..20]);

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use llguidance::Matcher;
-use llguidance::toktrie::SimpleVob;
+use llguidance::toktrie::{SimpleVob, TokTrie};
 
 use super::format::AnswerFormat;
 use super::tool::{CallRules, ToolRules};
 use super::values::JSON_RULE;
 use super::vocabulary::{Borders, GrammarError, Grammars};
+use crate::tokenizer::Tokenizer;
 use crate::tool_call::{FUNCTION_OPEN, PARAMETER_OPEN, Thinking, ToolChoice};
 
 /// Makes what calls are held to; run once, when the first call opens.
@@ -28,8 +29,12 @@ pub struct Constraint {
     /// Whether an answer that ends with the thought would not be one.
     must: bool,
     place: Place,
-    /// Tokens of the answer that were walked.
+    /// Tokens of the answer that were walked, or that were said to come next.
     walked: usize,
+    /// The call that is being written, after its opener, and its tokens.
+    call: (Vec<u8>, Vec<u32>),
+    /// Who knows how a model writes what is forced; without it nothing is.
+    tokenizer: Option<Arc<Tokenizer>>,
     /// Raised when a grammar became too large on the way.
     broken: Arc<AtomicBool>,
 }
@@ -75,12 +80,17 @@ impl Place {
 /// Blanks one after the other in JSON, enough for a deep indentation.
 const MAX_BLANKS: usize = 24;
 
+/// With what the steps of a call end, at the border of a token.
+const STEP_END: &str = ">\n";
+
 /// A grammar on its way.
 struct Step {
     matcher: Matcher,
     /// What was written in it.
     text: Vec<u8>,
     is_json: bool,
+    /// Whether it is the answer itself, no step of a call.
+    is_answer: bool,
     mask: Option<SimpleVob>,
 }
 
@@ -130,6 +140,8 @@ impl Constraint {
             format,
             place: Place::Thought,
             walked: 0,
+            call: Default::default(),
+            tokenizer: None,
             broken: Arc::default(),
         };
         if thinking == Thinking::Off {
@@ -138,17 +150,73 @@ impl Constraint {
         constraint
     }
 
+    /// Lets [`Constraint::forced`] tell what must come next, as `tokenizer` writes it.
+    #[must_use]
+    pub fn with_tokenizer(self, tokenizer: Arc<Tokenizer>) -> Constraint {
+        Constraint { tokenizer: Some(tokenizer), ..self }
+    }
+
     /// Raised when a grammar became too large on the way and the answer was broken off.
     pub fn broken(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.broken)
     }
 
-    /// What may come after `answer`, which goes on from what was given before.
-    pub fn allowed(&mut self, answer: &[u32]) -> Allowed<'_> {
+    /// Tokens that must come after `answer`, which goes on from what was given before: as long as only one text fits the
+    /// grammar, the tokens in which the tokenizer writes it. Whoever asks must append them all.
+    pub fn forced(&mut self, answer: &[u32]) -> Vec<u32> {
+        self.follow(answer);
+        let mut forced = Vec::new();
+        loop {
+            let more = self.forced_in_step();
+            if more.is_empty() {
+                return forced;
+            }
+            for id in &more {
+                self.walk(*id);
+                self.walked += 1;
+            }
+            forced.extend(more);
+        }
+    }
+
+    /// What must come next, up to the end of the step.
+    fn forced_in_step(&mut self) -> Vec<u32> {
+        let (Some(tokenizer), Some(step)) = (&self.tokenizer, self.place.step()) else { return Vec::new() };
+        if step.is_answer {
+            return Vec::new();
+        }
+        // A copy: to ask for what is forced moves a matcher on.
+        let bytes = step.matcher.deep_clone().compute_ff_bytes();
+        // A token that is no text stands there as a byte that no text has.
+        let bytes = bytes.split(|byte| *byte == TokTrie::SPECIAL_TOKEN_MARKER).next().unwrap_or_default();
+        let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
+        let (written, ids) = &self.call;
+        let Ok(written) = std::str::from_utf8(written) else { return Vec::new() };
+        let all = tokenizer.encode_untrusted(&format!("{written}{text}"));
+        let Some(rest) = all.get(ids.len()..).filter(|_| all.iter().zip(ids).all(|(a, b)| a.0 == *b)) else {
+            // The model writes in other tokens than the tokenizer: it goes on by itself.
+            return Vec::new();
+        };
+        let mut rest: Vec<u32> = rest.iter().map(|id| id.0).collect();
+        if !text.ends_with(STEP_END) {
+            // What follows may be one token with the last of these.
+            rest.pop();
+        }
+        let valid = step.matcher.validate_tokens(&rest).unwrap_or(0);
+        rest.truncate(valid);
+        rest
+    }
+
+    fn follow(&mut self, answer: &[u32]) {
         while let Some(id) = answer.get(self.walked) {
             self.walk(*id);
             self.walked += 1;
         }
+    }
+
+    /// What may come after `answer`, which goes on from what was given before.
+    pub fn allowed(&mut self, answer: &[u32]) -> Allowed<'_> {
+        self.follow(answer);
         if let Some(step) = self.place.step() {
             step.mask = step.matcher.compute_mask().ok();
             if let Some(mask) = &mut step.mask {
@@ -177,7 +245,7 @@ impl Constraint {
     fn beginning(&mut self) -> Place {
         let Some(schema) = self.format.as_ref().map(AnswerFormat::schema) else { return Place::Free };
         let matcher = self.made().map_or_else(|| Err(String::new()), |(grammars, _)| grammars.json(&schema));
-        self.step(matcher, true, Place::Json)
+        self.step(matcher, true, |step| Place::Json(Step { is_answer: true, ..step }))
     }
 
     /// After the opener of a call.
@@ -213,7 +281,7 @@ impl Constraint {
 
     fn step(&self, matcher: Result<Matcher, String>, is_json: bool, place: impl FnOnce(Step) -> Place) -> Place {
         match matcher {
-            Ok(matcher) => place(Step { matcher, text: Vec::new(), is_json, mask: None }),
+            Ok(matcher) => place(Step { matcher, text: Vec::new(), is_json, is_answer: false, mask: None }),
             Err(_) => self.fail(),
         }
     }
@@ -225,6 +293,13 @@ impl Constraint {
     }
 
     fn walk(&mut self, id: u32) {
+        if id == self.borders.call_open {
+            self.call = Default::default();
+        } else if matches!(self.place, Place::Head(_) | Place::Next(..) | Place::Value(..)) {
+            let bytes = self.bytes(id).to_vec();
+            self.call.0.extend(bytes);
+            self.call.1.push(id);
+        }
         let place = std::mem::replace(&mut self.place, Place::Free);
         self.place = match place {
             Place::Thought if Some(id) == self.borders.think_close => self.beginning(),
