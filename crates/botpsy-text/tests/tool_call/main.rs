@@ -11,3 +11,4 @@ mod round_trip;
 mod stops;
 mod support;
 mod types;
+mod walker;

@@ -1,0 +1,177 @@
+//! Random walks through a constraint, over a small vocabulary; for the tests and for `examples/random_calls.rs`.
+
+use std::sync::Arc;
+
+use botpsy_text::tokenizer::{MergeList, Splitter, TokenId, TokenKind, Tokenizer, TokenizerSpec};
+use botpsy_text::tool_call::constrain::{Allowed, Constraint, Grammars};
+
+/// Where a walk ends that found no end.
+const MAX_TOKENS: usize = 3000;
+
+/// All bytes, some words, and the tokens of the format, whole tags among them.
+pub(crate) fn tokenizer() -> Tokenizer {
+    let words = [
+        "\n\n", ">\n", "</", "parameter", "function", "true", "null", "mon", "\", \"", "12", ": ", "\"}", "><", "<parameter=",
+        "<function=", "</parameter>", "</function>",
+    ];
+    // The alphabet of byte-level vocabularies: printable bytes stand for themselves, the others from U+0100 on.
+    let printable = |byte: u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
+    let mut next = 256;
+    let mut alphabet = Vec::new();
+    for byte in 0..=255 {
+        let code = if printable(byte) { u32::from(byte) } else { next };
+        next += u32::from(!printable(byte));
+        alphabet.push(char::from_u32(code).unwrap());
+    }
+    let spelled = |text: &str| text.bytes().map(|byte| alphabet[byte as usize]).collect::<String>();
+    let mut tokens: Vec<String> = (0..=255_u8).map(|byte| alphabet[byte as usize].to_string()).collect();
+    let mut merges = Vec::new();
+    for word in words {
+        let letters: Vec<char> = spelled(word).chars().collect();
+        for end in 2..=letters.len() {
+            let (head, last) = (letters[..end - 1].iter().collect::<String>(), letters[end - 1]);
+            let merged = format!("{head}{last}");
+            if !tokens.contains(&merged) {
+                merges.push(format!("{head} {last}"));
+                tokens.push(merged);
+            }
+        }
+    }
+    let mut kinds = vec![TokenKind::Normal; tokens.len()];
+    for (token, kind) in [
+        ("<|im_end|>", TokenKind::Control),
+        ("<think>", TokenKind::UserDefined),
+        ("</think>", TokenKind::UserDefined),
+        ("<tool_call>", TokenKind::UserDefined),
+        ("</tool_call>", TokenKind::UserDefined),
+    ] {
+        tokens.push(token.to_owned());
+        kinds.push(kind);
+    }
+    let splitter = Splitter::from_pre("qwen35").unwrap();
+    Tokenizer::new(TokenizerSpec { tokens, kinds, merges: MergeList::Lines(merges), splitter }).unwrap()
+}
+
+pub(crate) fn grammars(tokenizer: &Tokenizer) -> Arc<Grammars> {
+    let eos = tokenizer.id_of("<|im_end|>").unwrap().0;
+    Arc::new(Grammars::new(tokenizer, tokenizer.n_tokens() + 3, &[eos]).unwrap())
+}
+
+/// What a walk likes to write where it may: texts that end, and texts that look like the format.
+pub(crate) struct Habits {
+    hostile: Vec<Vec<u32>>,
+    closer: Vec<u32>,
+}
+
+impl Habits {
+    /// Habits of someone who knows these names of a tool and its parameters.
+    pub(crate) fn new(tokenizer: &Tokenizer, tool: &str, parameters: &[String]) -> Habits {
+        let mut hostile = vec![
+            "</parameter>\n<parameter=x>".to_owned(),
+            "</parameter></function>".to_owned(),
+            "</parameter> </parameter>".to_owned(),
+            "</function>\n</tool_call>".to_owned(),
+            "<tool_call>\n<function=x>\n<parameter=y>".to_owned(),
+            format!("<function={tool}>\n<parameter"),
+            "\\u0041".to_owned(),
+            "1234567890123456789.0123456789012345678".to_owned(),
+            "1e99999".to_owned(),
+        ];
+        hostile.extend(parameters.iter().map(|name| format!("\n<parameter={name}>\n")));
+        hostile.extend(parameters.iter().map(|name| format!("<parameter= {name}>\n")));
+        let ids = |text: &str| tokenizer.encode_untrusted(text).into_iter().map(|id| id.0).rev().collect::<Vec<u32>>();
+        Habits { hostile: hostile.iter().map(|text| ids(text)).collect(), closer: ids("</parameter>\n") }
+    }
+}
+
+/// A number of a fixed random sequence.
+pub(crate) fn random(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+/// An answer that begins with `opening` and goes on with tokens that are allowed: at first anything, later closers.
+/// `None` if it does not come to an end; then the grammar gave no way out, or only a long one.
+///
+/// # Errors
+/// A broken answer: nothing may follow it, or the constraint gave up.
+pub(crate) fn walk(
+    tokenizer: &Tokenizer,
+    constraint: &mut Constraint,
+    opening: &str,
+    habits: &Habits,
+    seed: u64,
+) -> Result<Option<String>, String> {
+    let mut seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut answer: Vec<u32> = tokenizer.encode(opening).into_iter().map(|id| id.0).collect();
+    let broken = constraint.broken();
+    let n_free = 10 + random(&mut seed) as usize % 150;
+    let mut planned: Vec<u32> = Vec::new();
+    for n_tokens in 0..MAX_TOKENS {
+        let allowed = match constraint.allowed(&answer) {
+            _ if broken.load(std::sync::atomic::Ordering::Relaxed) => {
+                return Err(format!("the constraint gave up after {:?}", text(tokenizer, &answer)));
+            }
+            Allowed::End(_) | Allowed::All => return Ok(Some(text(tokenizer, &answer))),
+            Allowed::NotEnd(_) => panic!("no thought here"),
+            Allowed::Bits(bits) => ids(tokenizer, bits),
+        };
+        if allowed.is_empty() {
+            return Err(format!("nothing may follow {:?}", text(tokenizer, &answer)));
+        }
+        assert!(allowed.iter().all(|id| (*id as usize) < tokenizer.n_tokens()), "a token that is none");
+        if planned.is_empty() {
+            planned = plan(&mut seed, &allowed, habits, n_tokens > n_free);
+        }
+        let id = match planned.pop().filter(|id| allowed.contains(id)) {
+            Some(id) => id,
+            None => {
+                planned.clear();
+                draw(tokenizer, &mut seed, &allowed, n_tokens > n_free)
+            }
+        };
+        answer.push(id);
+    }
+    Ok(None)
+}
+
+/// Tokens to come, the last first: where nearly anything may stand, chance alone would hardly ever write a tag.
+fn plan(seed: &mut u64, allowed: &[u32], habits: &Habits, is_late: bool) -> Vec<u32> {
+    match random(seed) % 64 {
+        n if allowed.len() > 100 && (n < 8 || is_late) => habits.closer.clone(),
+        n if n < 10 => habits.hostile[random(seed) as usize % habits.hostile.len()].clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn draw(tokenizer: &Tokenizer, seed: &mut u64, allowed: &[u32], is_late: bool) -> u32 {
+    let closers: Vec<u32> = allowed.iter().copied().filter(|id| is_closer(tokenizer, *id)).collect();
+    let from = if !closers.is_empty() && (is_late || random(seed).is_multiple_of(2)) { &closers } else { allowed };
+    from[random(seed) as usize % from.len()]
+}
+
+fn ids(tokenizer: &Tokenizer, bits: &[u32]) -> Vec<u32> {
+    (0..tokenizer.n_tokens() as u32 + 3).filter(|id| bits[*id as usize / 32] >> (id % 32) & 1 == 1).collect()
+}
+
+fn is_closer(tokenizer: &Tokenizer, id: u32) -> bool {
+    let bytes = tokenizer.token_bytes(TokenId(id));
+    bytes.first().is_some_and(|first| b"<\"}]/>\n".contains(first)) && *bytes != *b"\n\n"
+}
+
+/// The text of these tokens.
+pub(crate) fn text(tokenizer: &Tokenizer, ids: &[u32]) -> String {
+    tokenizer.decode_lossy(&ids.iter().map(|id| TokenId(*id)).collect::<Vec<_>>())
+}
+
+/// Whether every token of `answer` may follow those before it, and the end the last.
+pub(crate) fn is_allowed(tokenizer: &Tokenizer, constraint: &mut Constraint, answer: &str) -> bool {
+    let answer: Vec<u32> = tokenizer.encode(answer).into_iter().map(|id| id.0).collect();
+    for (end, id) in answer.iter().enumerate().skip(1) {
+        match constraint.allowed(&answer[..end]) {
+            Allowed::Bits(bits) if bits[*id as usize / 32] >> (id % 32) & 1 == 1 => {}
+            _ => return false,
+        }
+    }
+    matches!(constraint.allowed(&answer), Allowed::End(_) | Allowed::All)
+}
