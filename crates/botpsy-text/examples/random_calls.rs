@@ -90,8 +90,7 @@ fn time(tokenizer: &Tokenizer) {
         json!({ "enum": ["low", "middle", "high"] }),
         json!({ "type": "array", "items": { "type": "string", "maxLength": 40 }, "maxItems": 10 }),
     ];
-    let all: Map<String, Value> =
-        (0..60).map(|i| (format!("option_{i}"), kinds[i % kinds.len()].clone())).collect();
+    let all: Map<String, Value> = (0..60).map(|i| (format!("option_{i}"), kinds[i % kinds.len()].clone())).collect();
     let tool = json!({ "name": "sixty", "parameters": { "type": "object", "properties": all } });
     let tools = tools(&tool, true);
     let mut times: Vec<f64> = (0..5)

@@ -259,7 +259,7 @@ pub(crate) fn resolve<'a>(root: &'a Value, reference: &Value) -> Option<&'a Valu
     root.pointer(&percent_decode(pointer)?)
 }
 
-fn percent_decode(text: &str) -> Option<String> {
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {

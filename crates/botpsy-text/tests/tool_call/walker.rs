@@ -11,8 +11,23 @@ const MAX_TOKENS: usize = 3000;
 /// All bytes, some words, and the tokens of the format, whole tags among them.
 pub(crate) fn tokenizer() -> Tokenizer {
     let words = [
-        "\n\n", ">\n", "</", "parameter", "function", "true", "null", "mon", "\", \"", "12", ": ", "\"}", "><", "<parameter=",
-        "<function=", "</parameter>", "</function>",
+        "\n\n",
+        ">\n",
+        "</",
+        "parameter",
+        "function",
+        "true",
+        "null",
+        "mon",
+        "\", \"",
+        "12",
+        ": ",
+        "\"}",
+        "><",
+        "<parameter=",
+        "<function=",
+        "</parameter>",
+        "</function>",
     ];
     // The alphabet of byte-level vocabularies: printable bytes stand for themselves, the others from U+0100 on.
     let printable = |byte: u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
@@ -105,6 +120,7 @@ pub(crate) fn walk(
     let mut seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut answer: Vec<u32> = tokenizer.encode(opening).into_iter().map(|id| id.0).collect();
     let broken = constraint.broken();
+    let newline = tokenizer.encode("\n")[0].0;
     let n_free = 10 + random(&mut seed) as usize % 150;
     let mut planned: Vec<u32> = Vec::new();
     for n_tokens in 0..MAX_TOKENS {
@@ -121,7 +137,7 @@ pub(crate) fn walk(
         }
         assert!(allowed.iter().all(|id| (*id as usize) < tokenizer.n_tokens()), "a token that is none");
         if planned.is_empty() {
-            planned = plan(&mut seed, &allowed, habits, n_tokens > n_free);
+            planned = plan(&mut seed, &allowed, habits, n_tokens > n_free && allowed.contains(&newline));
         }
         let id = match planned.pop().filter(|id| allowed.contains(id)) {
             Some(id) => id,
@@ -136,27 +152,31 @@ pub(crate) fn walk(
 }
 
 /// Tokens to come, the last first: where nearly anything may stand, chance alone would hardly ever write a tag.
-fn plan(seed: &mut u64, allowed: &[u32], habits: &Habits, is_late: bool) -> Vec<u32> {
+fn plan(seed: &mut u64, allowed: &[u32], habits: &Habits, closes: bool) -> Vec<u32> {
     match random(seed) % 64 {
-        n if allowed.len() > 100 && (n < 8 || is_late) => habits.closer.clone(),
+        n if allowed.len() > 100 && (n < 8 || closes) => habits.closer.clone(),
         n if n < 10 => habits.hostile[random(seed) as usize % habits.hostile.len()].clone(),
         _ => Vec::new(),
     }
 }
 
 fn draw(tokenizer: &Tokenizer, seed: &mut u64, allowed: &[u32], is_late: bool) -> u32 {
-    let closers: Vec<u32> = allowed.iter().copied().filter(|id| is_closer(tokenizer, *id)).collect();
-    let from = if !closers.is_empty() && (is_late || random(seed).is_multiple_of(2)) { &closers } else { allowed };
+    let rank = |id: &u32| rank(&tokenizer.token_bytes(TokenId(*id)));
+    let first = allowed.iter().map(rank).min().unwrap_or_default();
+    let closers: Vec<u32> = allowed.iter().copied().filter(|id| rank(id) == first).collect();
+    let from = if is_late || random(seed).is_multiple_of(2) { &closers } else { allowed };
     from[random(seed) as usize % from.len()]
+}
+
+/// How far a token leads from the end: the closers of JSON come first, then those of the format.
+fn rank(bytes: &[u8]) -> usize {
+    let order: [&[u8]; 4] = [b"}]", b"\"", b"</>\n", b"0123456789"];
+    let of = |first: &u8| order.iter().position(|signs| signs.contains(first));
+    bytes.first().and_then(of).unwrap_or(order.len())
 }
 
 fn ids(tokenizer: &Tokenizer, bits: &[u32]) -> Vec<u32> {
     (0..tokenizer.n_tokens() as u32 + 3).filter(|id| bits[*id as usize / 32] >> (id % 32) & 1 == 1).collect()
-}
-
-fn is_closer(tokenizer: &Tokenizer, id: u32) -> bool {
-    let bytes = tokenizer.token_bytes(TokenId(id));
-    bytes.first().is_some_and(|first| b"<\"}]/>\n".contains(first)) && *bytes != *b"\n\n"
 }
 
 /// The text of these tokens.
