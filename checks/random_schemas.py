@@ -292,6 +292,14 @@ def places(schema, path):
     return None
 
 
+def is_schema(keys):
+    """Whether the last of the keys leads to a schema, not to a keyword of one."""
+    is_name = False
+    for key in keys:
+        was_name, is_name = is_name, not is_name and key in ("properties", "$defs", "patternProperties")
+    return was_name or isinstance(keys[-1], int)
+
+
 def without(schema, dropped):
     """The schema without what is told as not enforced. `None` if a path leads nowhere."""
     schema = loads(json.dumps(schema))
@@ -311,9 +319,9 @@ def without(schema, dropped):
             continue  # A part of what was taken out already.
         if told["path"] == "required":
             schema["required"] = [name for name in schema["required"] if name in schema.get("properties", {})]
-        elif "cannot carry" in told["why"]:
+        elif "cannot carry this name" in told["why"]:
             gone.add(keys[-1])
-        elif len(keys) >= 2 and keys[-2] in ("properties", "$defs") or isinstance(keys[-1], int):
+        elif is_schema(keys):
             parent[keys[-1]] = True
         else:
             parent.pop(keys[-1], None)

@@ -7,6 +7,7 @@ mod cases;
 mod constrain;
 mod fuzz;
 mod laws;
+mod random_calls;
 mod round_trip;
 mod stops;
 mod support;

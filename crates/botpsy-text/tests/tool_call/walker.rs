@@ -161,18 +161,26 @@ fn plan(seed: &mut u64, allowed: &[u32], habits: &Habits, closes: bool) -> Vec<u
 }
 
 fn draw(tokenizer: &Tokenizer, seed: &mut u64, allowed: &[u32], is_late: bool) -> u32 {
-    let rank = |id: &u32| rank(&tokenizer.token_bytes(TokenId(*id)));
+    let rank = |id: &u32| rank(&tokenizer.token_bytes(TokenId(*id)), allowed.len() > 100);
     let first = allowed.iter().map(rank).min().unwrap_or_default();
     let closers: Vec<u32> = allowed.iter().copied().filter(|id| rank(id) == first).collect();
     let from = if is_late || random(seed).is_multiple_of(2) { &closers } else { allowed };
     from[random(seed) as usize % from.len()]
 }
 
-/// How far a token leads from the end: the closers of JSON come first, then those of the format.
-fn rank(bytes: &[u8]) -> usize {
-    let order: [&[u8]; 4] = [b"}]", b"\"", b"</>\n", b"0123456789"];
-    let of = |first: &u8| order.iter().position(|signs| signs.contains(first));
-    bytes.first().and_then(of).unwrap_or(order.len())
+/// How far a token leads from the end; `in_text` is inside of names and of strings in JSON.
+fn rank(bytes: &[u8], in_text: bool) -> usize {
+    match bytes {
+        b">\n" => 0,
+        b"\"" if in_text => 1,
+        _ if in_text => 8,
+        [b'}' | b']', ..] => 2,
+        [b'<', b'/', ..] => 3,
+        [b'"', ..] => 4,
+        [b'<' | b'>' | b'/', ..] => 5,
+        [b'0'..=b'9', ..] => 6,
+        _ => 7,
+    }
 }
 
 fn ids(tokenizer: &Tokenizer, bits: &[u32]) -> Vec<u32> {
@@ -184,9 +192,15 @@ pub(crate) fn text(tokenizer: &Tokenizer, ids: &[u32]) -> String {
     tokenizer.decode_lossy(&ids.iter().map(|id| TokenId(*id)).collect::<Vec<_>>())
 }
 
-/// Whether every token of `answer` may follow those before it, and the end the last.
+/// Whether every byte of `answer` may follow those before it, and the end the last. The borders of the call are tokens.
 pub(crate) fn is_allowed(tokenizer: &Tokenizer, constraint: &mut Constraint, answer: &str) -> bool {
-    let answer: Vec<u32> = tokenizer.encode(answer).into_iter().map(|id| id.0).collect();
+    let (open, close) = (tokenizer.id_of("<tool_call>").unwrap().0, tokenizer.id_of("</tool_call>").unwrap().0);
+    let inner = answer.strip_prefix("<tool_call>").and_then(|rest| rest.strip_suffix("</tool_call>"));
+    // Blanks one after the other are counted at the borders of tokens, which are others here.
+    let is_wide = |text: &str| text.split(|c: char| !c.is_ascii_whitespace()).any(|blanks| blanks.len() > 20);
+    let Some(inner) = inner.filter(|inner| !is_wide(inner)) else { return inner.is_some() };
+    // The first 256 tokens are the bytes in their order.
+    let answer: Vec<u32> = [open].into_iter().chain(inner.bytes().map(u32::from)).chain([close]).collect();
     for (end, id) in answer.iter().enumerate().skip(1) {
         match constraint.allowed(&answer[..end]) {
             Allowed::Bits(bits) if bits[*id as usize / 32] >> (id % 32) & 1 == 1 => {}

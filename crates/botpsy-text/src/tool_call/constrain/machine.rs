@@ -169,7 +169,12 @@ impl Constraint {
         if step.json.is_some()
             && step.text.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count() >= MAX_BLANKS
         {
+            // Behind the value a line break is what has to come.
+            let before = mask.clone();
             grammars.blanks.iter().for_each(|id| mask.set(*id as usize, false));
+            if mask.is_zero() {
+                *mask = before;
+            }
         }
         if let Some(tool) = tool {
             let (is_parameter, is_tool) = (|name: &str| tool.declares(name), |name: &str| self.rules.knows(name));

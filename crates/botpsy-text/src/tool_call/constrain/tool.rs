@@ -140,8 +140,8 @@ impl CallRules {
                     value.told.iter().for_each(|told| self.drop(tool, told.path.clone(), &told.why));
                     value.lark
                 }
-                // Declared by a part of the schema only: typed when it is read.
-                None => values::any_text(),
+                // Declared by a part of the schema only.
+                None => values::of_types(declared.types(key).unwrap_or_default()),
             };
             rules.parameters.push((key.to_owned(), lark));
             rules.required.push(declared.required().iter().any(|required| required == key));
@@ -193,7 +193,7 @@ impl ToolRules {
             // The reader takes space and quotes off a name that was not declared, and no name may be given twice.
             let taken: Vec<String> = given.iter().map(|key| literal(key)).collect();
             let taken = if taken.is_empty() { String::new() } else { format!(" & ~({})", taken.join(" | ")) };
-            let name = r#"/[^<>\s"']([^<>\n\r]{0,200}[^<>\s"'])?/"#;
+            let name = r#"/[^<>\s"'\\\x00-\x1f\x7f]([^<>"'\\\x00-\x1f\x7f]{0,200}[^<>\s"'\\\x00-\x1f\x7f])?/"#;
             rules.push_str(&format!("other: {} NAME \">\\n\"\nNAME: {name}{taken}\n", literal(PARAMETER_OPEN)));
         }
         let missing =

@@ -82,7 +82,10 @@ impl Place<'_> {
         candidates: &[Value],
         types: TypeSet,
     ) -> Result<(String, Vec<Told>), String> {
-        let is_plain = document.value().as_object().is_some_and(|node| node.len() == 1);
+        let is_plain = document
+            .value()
+            .as_object()
+            .is_some_and(|node| node.len() == 1 && ["enum", "const", "type"].iter().any(|key| node.contains_key(*key)));
         let fits = |value: &&Value| is_plain || self.grammars.allows(&document.schema, value);
         let allowed: Vec<&Value> = candidates.iter().filter(fits).collect();
         if allowed.iter().any(|value| value.is_array() || value.is_object())
@@ -189,7 +192,7 @@ fn loose(document: &Document, schema: &Value, path: &str, types: TypeSet, depth:
 }
 
 /// The plainest grammar for these types, where the schema itself cannot be compiled.
-fn of_types(types: TypeSet) -> String {
+pub(super) fn of_types(types: TypeSet) -> String {
     if types.is_empty() || types.allows(Type::String) {
         return any_text();
     }
