@@ -59,6 +59,9 @@ pub(super) const DAY: &str = "^(?:(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[
     (?:(?:0[1-9]|1[0-2])-(?:[01][0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30|31))\
     |(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)";
 
+/// Marks a part that does not stand in the schema; readers of schemas pass over what they do not know.
+pub(super) const ADDED: &str = "x-added";
+
 impl Document {
     /// The document for `schema`, which stands at `path` in the parameters `root`.
     pub(super) fn new(grammars: &Grammars, path: &str, schema: &Value, root: &Value) -> Document {
@@ -81,9 +84,13 @@ impl Document {
         Some((self.schema["$defs"].get(name)?, self.paths.get(name)?.as_str()?))
     }
 
-    /// The document of values that are also of this type.
-    pub(super) fn and_type(&self, kind: &str) -> Value {
-        json!({ "$defs": self.schema["$defs"], "allOf": [{ "$ref": "#/$defs/value" }, { "type": kind }] })
+    /// The document of values that are also of this type, or of one of these.
+    pub(super) fn and_type(&self, kind: Value) -> Value {
+        let mut schema = self.schema.clone();
+        if let Some(reference) = schema.as_object_mut().and_then(|document| document.remove("$ref")) {
+            schema["allOf"] = json!([{ "$ref": reference }, { "type": kind }]);
+        }
+        schema
     }
 }
 
@@ -202,7 +209,7 @@ impl<'a> Builder<'a> {
             _ if KEPT.contains(&key) => Some(value.clone()),
             "format" => {
                 if matches!(value.as_str(), Some("date" | "date-time")) {
-                    all_of(part).push(json!({ "pattern": DAY }));
+                    all_of(part).push(json!({ "pattern": DAY, ADDED: true }));
                 }
                 Some(value.clone())
             }
@@ -226,7 +233,7 @@ impl<'a> Builder<'a> {
             "oneOf" if self.one_of == OneOf::AtLeastOne => {
                 self.tell(at.to_owned(), "its branches may hold together");
                 let branches = self.keyword("anyOf", value, at, depth, part)?;
-                all_of(part).push(json!({ "anyOf": branches }));
+                all_of(part).push(json!({ "anyOf": branches, ADDED: true }));
                 None
             }
             "items" | "prefixItems" | "additionalItems" | "additionalProperties" | "anyOf" | "oneOf" | "allOf" => {
@@ -242,6 +249,19 @@ impl<'a> Builder<'a> {
             }
             _ => None,
         }
+    }
+}
+
+/// Beside an exclusive bound that is a whole number, the next number of 15 digits as an inclusive one: between 0 and 0.5,
+/// both exclusive, what is compiled would allow 0 (llguidance 1.9).
+fn inner_bound(key: &str, value: &Value) -> Option<Value> {
+    let bound = value.as_f64().filter(|bound| bound.fract() == 0.0 && bound.abs() < 1e10)?;
+    let n_digits = format!("{}", bound.abs()).len() as i32;
+    let step = 10_f64.powi(n_digits - 15);
+    match key {
+        "exclusiveMinimum" => Some(json!({ "minimum": bound + step, ADDED: true })),
+        "exclusiveMaximum" => Some(json!({ "maximum": bound - step, ADDED: true })),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::document::{DAY, Document, Told};
+use super::document::{ADDED, Document, Told};
 use super::vocabulary::Grammars;
 use crate::conversation::ToolSpec;
 use crate::schema::{Coerced, Type, TypeSet, coerce};
@@ -138,7 +138,7 @@ impl Place<'_> {
         if document.value().as_object().is_none_or(|node| node.keys().any(|key| key != "type")) {
             self.grammars.check_json(&document.schema)?;
             for (kind, name) in KINDS {
-                if types.allows(kind) && self.grammars.check_json(&document.and_type(name)).is_err() {
+                if types.allows(kind) && self.grammars.check_json(&document.and_type(name.into())).is_err() {
                     return Err(format!("a text may be read as one of type {name}"));
                 }
             }
@@ -156,7 +156,9 @@ impl Place<'_> {
                 branches.extend(spellings(&word).iter().map(|text| literal(text)));
             }
         }
-        let lark = of_json(&branches, &document.schema);
+        // The reader takes the types from what is not enforced too.
+        let schema = if document.told.is_empty() { document.schema.clone() } else { document.and_type(names(types)) };
+        let lark = of_json(&branches, &schema);
         self.grammars.check(&lark)?;
         Ok((lark, Vec::new()))
     }
@@ -164,13 +166,13 @@ impl Place<'_> {
 
 /// The keywords that raw text of these types is not held to.
 fn loose(document: &Document, schema: &Value, path: &str, types: TypeSet, depth: usize, told: &mut Vec<Told>) {
-    let Some(node) = schema.as_object().filter(|_| depth < 16) else { return };
+    let Some(node) = schema.as_object().filter(|node| depth < 16 && !node.contains_key(ADDED)) else { return };
     let mut tell = |key: &str| {
         told.push(Told { path: format!("{path}.{key}"), why: "raw text is not held to it".to_owned() });
     };
-    for (key, value) in node {
+    for key in node.keys() {
         let about = KEYWORDS.iter().find(|(_, keywords)| keywords.contains(&key.as_str())).map(|(kind, _)| *kind);
-        if about.is_some_and(|kind| types.allows(kind)) && value != DAY || matches!(key.as_str(), "enum" | "const") {
+        if about.is_some_and(|kind| types.allows(kind)) || matches!(key.as_str(), "enum" | "const") {
             tell(key);
         }
     }
@@ -196,8 +198,11 @@ pub(super) fn of_types(types: TypeSet) -> String {
     if types.is_empty() || types.allows(Type::String) {
         return any_text();
     }
-    let named: Vec<&str> = KINDS.iter().filter(|(kind, _)| types.allows(*kind)).map(|(_, name)| *name).collect();
-    of_json(&[], &json!({ "type": named }))
+    of_json(&[], &json!({ "type": names(types) }))
+}
+
+fn names(types: TypeSet) -> Value {
+    KINDS.iter().filter(|(kind, _)| types.allows(*kind)).map(|(_, name)| Value::from(*name)).collect()
 }
 
 fn of_json(branches: &[String], schema: &Value) -> String {
