@@ -272,11 +272,10 @@ def loads(text):
     return json.loads(text, parse_float=decimal.Decimal, parse_constant=lambda name: sys.exit(f"{name} is no JSON"))
 
 
-def places(schema, path):
-    """The dotted path as keys; names may hold dots themselves."""
-    if path == "":
+def places(schema, steps):
+    """The steps of a dotted path as keys; names may hold dots themselves."""
+    if not steps:
         return []
-    steps = path.split(".")
     for n in range(len(steps), 0, -1):
         key = ".".join(steps[:n])
         if isinstance(schema, dict) and key in schema:
@@ -286,7 +285,7 @@ def places(schema, path):
             inner = schema[key]
         else:
             continue
-        rest = places(inner, ".".join(steps[n:]))
+        rest = places(inner, steps[n:])
         if rest is not None:
             return [key] + rest
     return None
@@ -305,7 +304,7 @@ def without(schema, dropped):
     schema = loads(json.dumps(schema))
     found = []
     for told in dropped:
-        keys = places(schema, told["path"])
+        keys = places(schema, told["path"].split("."))
         if keys is None:
             return None
         found.append((keys, told))

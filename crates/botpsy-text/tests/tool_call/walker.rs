@@ -76,6 +76,9 @@ pub(crate) fn grammars(tokenizer: &Tokenizer) -> Arc<Grammars> {
 pub(crate) struct Habits {
     hostile: Vec<Vec<u32>>,
     closer: Vec<u32>,
+    /// How a parameter opens, and how the declared ones do.
+    opener: u32,
+    openers: Vec<Vec<u32>>,
 }
 
 impl Habits {
@@ -95,7 +98,14 @@ impl Habits {
         hostile.extend(parameters.iter().map(|name| format!("\n<parameter={name}>\n")));
         hostile.extend(parameters.iter().map(|name| format!("<parameter= {name}>\n")));
         let ids = |text: &str| tokenizer.encode_untrusted(text).into_iter().map(|id| id.0).rev().collect::<Vec<u32>>();
-        Habits { hostile: hostile.iter().map(|text| ids(text)).collect(), closer: ids("</parameter>\n") }
+        let openers = parameters.iter().map(|name| ids(&format!("<parameter={name}>\n"))).collect();
+        let opener = *ids("<parameter=").last().unwrap();
+        Habits {
+            hostile: hostile.iter().map(|text| ids(text)).collect(),
+            closer: ids("</parameter>\n"),
+            opener,
+            openers,
+        }
     }
 }
 
@@ -137,7 +147,8 @@ pub(crate) fn walk(
         }
         assert!(allowed.iter().all(|id| (*id as usize) < tokenizer.n_tokens()), "a token that is none");
         if planned.is_empty() {
-            planned = plan(&mut seed, &allowed, habits, n_tokens > n_free && allowed.contains(&newline));
+            let is_late = n_tokens > n_free;
+            planned = plan(&mut seed, &allowed, habits, is_late && allowed.contains(&newline), is_late);
         }
         let id = match planned.pop().filter(|id| allowed.contains(id)) {
             Some(id) => id,
@@ -151,11 +162,17 @@ pub(crate) fn walk(
     Ok(None)
 }
 
-/// Tokens to come, the last first: where nearly anything may stand, chance alone would hardly ever write a tag.
-fn plan(seed: &mut u64, allowed: &[u32], habits: &Habits, closes: bool) -> Vec<u32> {
+/// Tokens to come, the last first: where nearly anything may stand, chance alone would hardly ever write a tag. Late, what
+/// must be given comes before what may.
+fn plan(seed: &mut u64, allowed: &[u32], habits: &Habits, closes: bool, is_late: bool) -> Vec<u32> {
+    let mut any = |of: &[Vec<u32>]| of[random(seed) as usize % of.len()].clone();
+    if is_late && allowed.len() < 20 && allowed.contains(&habits.opener) && !habits.openers.is_empty() {
+        return any(&habits.openers);
+    }
+    let hostile = any(&habits.hostile);
     match random(seed) % 64 {
         n if allowed.len() > 100 && (n < 8 || closes) => habits.closer.clone(),
-        n if n < 10 => habits.hostile[random(seed) as usize % habits.hostile.len()].clone(),
+        n if n < 10 => hostile,
         _ => Vec::new(),
     }
 }

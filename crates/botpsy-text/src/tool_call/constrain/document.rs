@@ -203,6 +203,9 @@ impl<'a> Builder<'a> {
         depth: usize,
         part: &mut Map<String, Value>,
     ) -> Option<Value> {
+        if let Some(bound) = inner_bound(key, value) {
+            all_of(part).push(bound);
+        }
         match key {
             "const" | "enum" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minItems"
             | "minLength" | "minProperties" | "pattern" => Some(value.clone()),
