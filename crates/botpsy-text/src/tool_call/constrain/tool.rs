@@ -134,14 +134,18 @@ impl CallRules {
                 }
                 continue;
             }
+            if own.is_none() && root.get("additionalProperties") == Some(&Value::Bool(false)) {
+                continue;
+            }
+            let types = declared.types(key).unwrap_or_default();
             let lark = match own {
                 Some(schema) => {
-                    let value = Place { grammars, tools, tool, key }.value(schema);
+                    let value = Place { grammars, tools, tool, key, types }.value(schema);
                     value.told.iter().for_each(|told| self.drop(tool, told.path.clone(), &told.why));
                     value.lark
                 }
                 // Declared by a part of the schema only.
-                None => values::of_types(declared.types(key).unwrap_or_default()),
+                None => values::of_types(types),
             };
             rules.parameters.push((key.to_owned(), lark));
             rules.required.push(declared.required().iter().any(|required| required == key));

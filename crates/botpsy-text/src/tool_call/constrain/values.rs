@@ -21,6 +21,8 @@ pub(super) struct Place<'a> {
     pub(super) tools: &'a [ToolSpec],
     pub(super) tool: &'a ToolSpec,
     pub(super) key: &'a str,
+    /// As which types the reader takes it.
+    pub(super) types: TypeSet,
 }
 
 /// What begins the rule of a value in JSON.
@@ -60,7 +62,7 @@ impl Place<'_> {
     /// The grammar for the parameter, whose schema this is.
     pub(super) fn value(&self, schema: &Value) -> ValueGrammar {
         let document = Document::new(self.grammars, &self.path(), schema, &self.tool.parameters);
-        let types = TypeSet::of(schema, &self.tool.parameters);
+        let types = self.types;
         let made = if let Some(candidates) = candidates(&document, document.value(), 0) {
             self.choices(&document, &candidates, types)
         } else if types.is_empty() || types.allows(Type::String) {
