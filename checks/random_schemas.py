@@ -357,7 +357,7 @@ def keywords(schema, into):
     if isinstance(schema, dict):
         for key, value in schema.items():
             into.add(key)
-            if key not in ("const", "enum", "default", "examples"):
+            if key not in ("const", "enum", "default", "examples", "required", "dependentRequired"):
                 keywords(list(value.values()) if key in ("properties", "$defs", "patternProperties") else value, into)
     elif isinstance(schema, list):
         for part in schema:

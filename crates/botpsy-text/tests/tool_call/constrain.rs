@@ -175,5 +175,5 @@ fn what_a_strict_tool_cannot_be_held_to_is_refused_by_its_path() {
     assert_eq!(error.field, "tools[0].function.parameters.properties.code.pattern");
     let rules = CallRules::new(&grammars, &tool(false)).unwrap();
     let paths: Vec<&str> = rules.dropped().iter().map(|dropped| dropped.path.as_str()).collect();
-    assert_eq!(paths, ["properties.code.pattern", "properties.list"]);
+    assert_eq!(paths, ["properties.code.pattern", "properties.list.items.pattern"]);
 }

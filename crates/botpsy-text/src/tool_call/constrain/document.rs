@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
     fn part(&mut self, schema: &'a Value, path: &str, depth: usize) -> Value {
         let Some(node) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return schema.clone() };
         let mut part = Map::new();
-        let carried = !names(node).any(|name| is_tag(name));
+        let carried = !names(node).any(is_tag);
         for (key, value) in node {
             let at = format!("{path}.{key}");
             if matches!(key.as_str(), "properties" | "required" | "additionalProperties") && !carried {
