@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 import threading
+from urllib.parse import unquote
 
 import jsonschema
 
@@ -59,13 +60,19 @@ class Maker:
                 self.defs[name] = True
             for name in self.defs:
                 self.defs[name] = self.schema(2)
+            for name in self.defs:
+                # The standard forbids a definition that leads back to itself without going into a value: the judge would
+                # never end. Inside a list it may.
+                if self.leads(self.defs[name], name, set()):
+                    self.defs[name] = {"type": "array", "items": self.defs[name]}
         parameters["properties"] = {name: self.schema(1) for name in names}
         if self.chance(0.7):
             parameters["required"] = [name for name in names if self.chance(0.5)]
             if self.chance(0.03):
                 parameters["required"].append("nowhere")
         if self.chance(0.4):
-            parameters["additionalProperties"] = self.r.choice([False, False, True, {}, {"type": "string"}, {"type": "integer"}])
+            parameters["additionalProperties"] = self.r.choice(
+                [False, False, True, {}, {"type": "string"}, {"type": "integer"}])
         if self.defs:
             parameters["$defs"] = self.defs
         if self.chance(0.04):
@@ -79,6 +86,25 @@ class Maker:
                 ("dependentRequired", {names[0]: other}), ("propertyNames", {"maxLength": 5})])
             parameters[key] = value
         return {"name": self.r.choice(["f", "set.alarm", "größe", "get-x_1", "a b"]), "parameters": parameters}
+
+    def leads(self, schema, name, seen):
+        """Whether a schema leads to the definition of this name for the same value."""
+        if not isinstance(schema, dict):
+            return False
+        parts = [schema[key] for key in ("not", "if", "then", "else") if key in schema]
+        parts += [part for key in ("anyOf", "oneOf", "allOf") for part in schema.get(key, [])]
+        if "$ref" in schema:
+            target = self.name_of(schema["$ref"])
+            if target == name:
+                return True
+            if target not in seen:
+                seen.add(target)
+                parts.append(self.defs[target])
+        return any(self.leads(part, name, seen) for part in parts)
+
+    @staticmethod
+    def name_of(reference):
+        return unquote(reference.removeprefix("#/$defs/")).replace("~1", "/").replace("~0", "~")
 
     def schema(self, depth):
         node = self.node(depth)
@@ -112,7 +138,8 @@ class Maker:
     def node(self, depth):
         leaf = [self.string, self.string, self.integer, self.number, self.enum, self.const, self.listed,
                 lambda d: {"type": "boolean"}, lambda d: {"type": "null"}, lambda d: {"type": "string"},
-                lambda d: self.r.choice([{}, True, {"minimum": 3}, {"maxLength": 2}, False if self.chance(0.2) else {}]), self.ref]
+                lambda d: self.r.choice([{}, True, {"minimum": 3}, {"maxLength": 2}, False if self.chance(0.2) else {}]),
+                self.ref]
         deep = [self.array, self.array, self.object, self.object, self.any_of, self.one_of, self.all_of]
         return self.r.choice(leaf if depth >= 4 or self.chance(0.45) else deep)(depth)
 
@@ -151,7 +178,8 @@ class Maker:
 
     def value(self, depth):
         scalars = [lambda: self.r.choice(TEXTS), lambda: self.r.choice(TEXTS), lambda: self.r.randint(-9, 99), lambda: None,
-                   lambda: self.r.choice([True, False]), lambda: self.r.choice([0.5, 1.0, 1e-7, 12345678901234567890, 1e20, -0.0])]
+                   lambda: self.r.choice([True, False]),
+                   lambda: self.r.choice([0.5, 1.0, 1e-7, 12345678901234567890, 1e20, -0.0])]
         if depth > 0 and self.chance(0.12):
             if self.chance(0.5):
                 return [self.value(depth - 1) for _ in range(self.r.randint(0, 2))]
@@ -190,8 +218,7 @@ class Maker:
         node = {"$ref": "#/$defs/" + pointer}
         if self.chance(0.1):
             node.update(self.r.choice([{"minimum": 1}, {"maxLength": 3}, {"type": "object"}, {"maxItems": 2}]))
-        # A definition that is nothing but a reference to itself says nothing; the judge would go round in it.
-        return node if depth > 2 or self.defs[name] is not True else {"type": "array", "items": node}
+        return node
 
     def array(self, depth):
         node = {"type": "array"}
@@ -372,7 +399,7 @@ uniqueItems not contains if dependentRequired propertyNames patternProperties mi
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--n", type=int, default=10000)
+    parser.add_argument("--n", type=int, default=10000, help="how many tools")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fixtures")
     parser.add_argument("--failures", default="random-schemas-failures.jsonl")

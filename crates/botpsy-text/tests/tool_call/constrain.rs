@@ -177,3 +177,35 @@ fn what_a_strict_tool_cannot_be_held_to_is_refused_by_its_path() {
     let paths: Vec<&str> = rules.dropped().iter().map(|dropped| dropped.path.as_str()).collect();
     assert_eq!(paths, ["properties.code.pattern", "properties.list.items.pattern"]);
 }
+
+/// What is not enforced of a parameter with this schema, by path.
+fn dropped(schema: Value) -> Vec<String> {
+    let grammars = grammars(&tokenizer());
+    let parameters = json!({ "type": "object", "properties": { "p": schema }, "$defs": { "a/b": { "maxLength": 3 } } });
+    let tool = json!({ "type": "function", "function": { "name": "f", "parameters": parameters } });
+    let rules = CallRules::new(&grammars, &Conversation::from_json(&[], &[tool]).unwrap().tools).unwrap();
+    rules.dropped().iter().map(|dropped| dropped.path.clone()).collect()
+}
+
+#[test]
+fn what_is_not_enforced_is_told_by_its_own_path() {
+    let list = json!({ "type": "array", "items": { "type": "string" }, "uniqueItems": true });
+    for (schema, paths) in [
+        (list.clone(), vec!["properties.p.uniqueItems"]),
+        (
+            json!({ "anyOf": [{ "type": "string", "maxLength": 5 }, { "type": "null" }] }),
+            vec!["properties.p.anyOf.0.maxLength"],
+        ),
+        (json!({ "type": ["string", "integer"], "minimum": 5, "items": list }), vec!["properties.p.minimum"]),
+        (json!({ "$ref": "#/$defs/a~1b" }), vec!["$defs.a/b.maxLength"]),
+        (json!({ "oneOf": [{ "type": "number" }, { "type": "integer" }] }), vec!["properties.p.oneOf"]),
+        (json!({ "oneOf": [{ "const": 1 }, { "type": "array" }] }), vec![]),
+        (json!({ "type": "string", "enum": ["", " a", "two\nlines", "</function>", "1"] }), vec![]),
+        (json!({ "type": "string", "enum": [1] }), vec!["properties.p"]),
+        (json!({ "const": "x</parameter>\n<parameter=p>" }), vec!["properties.p.const"]),
+        (json!({ "type": "object", "minProperties": 3 }), vec!["properties.p.minProperties"]),
+        (json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 0.5 }), vec![]),
+    ] {
+        assert_eq!(dropped(schema.clone()), paths, "{schema}");
+    }
+}
