@@ -375,8 +375,9 @@ def judge(tool, walk):
     weaker = without(tool["parameters"], walk["dropped"])
     if weaker is None:
         return "a dropped path leads nowhere", False
-    whole = verdict(loads(json.dumps(tool["parameters"])), walk["arguments"])
-    problem = verdict(weaker, walk["arguments"])
+    arguments = loads(walk["arguments"])
+    whole = verdict(loads(json.dumps(tool["parameters"])), arguments)
+    problem = verdict(weaker, arguments)
     return problem and f"arguments: {problem}", whole is None
 
 
@@ -431,9 +432,8 @@ def main():
         if problem is not None:
             failures.append({**case, "problem": problem, **{k: v for k, v in walk.items() if k != "problem"}})
         elif walk["answer"] is not None and len(line) + len(json.dumps(case)) < 6000 and len(kept) < 500:
-            read = json.loads(line)
-            kept.append({**case, "answer": read["answer"], "arguments": read["arguments"],
-                         "dropped": [dropped["path"] for dropped in read["dropped"]],
+            kept.append({**case, "answer": walk["answer"], "arguments": walk["arguments"],
+                         "dropped": [dropped["path"] for dropped in walk["dropped"]],
                          "judged": {"without_dropped": True, "whole": fits}})
     if program.wait() != 0 or count["walks"] != args.n:
         failures.append({"problem": f"the program ended with {program.returncode} after {count['walks']} walks"})

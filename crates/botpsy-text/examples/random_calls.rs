@@ -55,7 +55,10 @@ fn one(tokenizer: &Tokenizer, grammars: &Arc<Grammars>, input: &Value) -> Value 
             let message = parse(&text, &options);
             let faults: Vec<String> = message.faults.iter().map(ToString::to_string).collect();
             match &message.tool_calls[..] {
-                [call] if call.name == tools[0].name => arguments = call.arguments.clone().into(),
+                [call] if call.name == tools[0].name => {
+                    // As text: those who read it keep the numbers as they are written.
+                    arguments = json!(call.arguments).to_string().into();
+                }
                 calls => problem = format!("{} calls: {message:?}", calls.len()).into(),
             }
             // Others than the declared ones may be allowed, and required ones may have a name that cannot be written.

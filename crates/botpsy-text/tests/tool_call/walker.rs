@@ -178,7 +178,7 @@ fn plan(seed: &mut u64, allowed: &[u32], habits: &Habits, closes: bool, is_late:
 }
 
 fn draw(tokenizer: &Tokenizer, seed: &mut u64, allowed: &[u32], is_late: bool) -> u32 {
-    let rank = |id: &u32| rank(&tokenizer.token_bytes(TokenId(*id)), allowed.len() > 100);
+    let rank = |id: &u32| rank(tokenizer.token_bytes(TokenId(*id)), allowed.len() > 100);
     let first = allowed.iter().map(rank).min().unwrap_or_default();
     let closers: Vec<u32> = allowed.iter().copied().filter(|id| rank(id) == first).collect();
     let from = if is_late || random(seed).is_multiple_of(2) { &closers } else { allowed };
