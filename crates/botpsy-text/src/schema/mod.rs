@@ -11,8 +11,8 @@ mod types;
 pub(crate) use coerce::nested_at_most;
 pub use coerce::{Coerced, coerce, fit};
 pub use literal::python_literal;
-pub(crate) use types::resolve;
 pub use types::{Parameters, Type, TypeSet};
+pub(crate) use types::{percent_decode, resolve};
 
 /// Deepest nesting of lists and objects that a value read from a model's output may have. With the object of
 /// arguments around it, it stays under the 128 levels that JSON readers commonly allow.

@@ -1,6 +1,6 @@
 //! The JSON types that a schema allows, found through references and combinations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ impl TypeSet {
     /// The types that `schema` allows; references are looked up in `root`.
     ///
     /// `type` (a name or a list) wins over `enum` and `const`, whose values count as their types. A branch of `anyOf` or
-    /// `oneOf` that does not say counts as a string. References that lead outside, nowhere, or in a circle say nothing.
+    /// `oneOf` that does not say counts as a string, unless what stands around it says the types already. References that lead outside, nowhere, or in a circle say nothing.
     pub fn of(schema: &Value, root: &Value) -> TypeSet {
         Walk::new(root).types(schema, 0)
     }
@@ -118,6 +118,8 @@ impl FromIterator<Type> for TypeSet {
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     types: HashMap<String, TypeSet>,
+    /// Those whose types hold for every call.
+    always: HashSet<String>,
     order: Vec<String>,
     required: Vec<String>,
 }
@@ -186,16 +188,16 @@ impl<'a> Walk<'a> {
         if let Some(target) = node.get("$ref").and_then(|reference| resolve(self.root, reference)) {
             types = types.both(self.types(target, depth + 1));
         }
-        for key in ["anyOf", "oneOf"] {
-            let mut either = TypeSet::default();
-            for branch in branches(node, key) {
-                let branch = self.types(branch, depth + 1);
-                either = either.union(if branch.is_empty() { branch.with(Type::String) } else { branch });
-            }
-            types = types.both(either);
-        }
         for part in branches(node, "allOf") {
             types = types.both(self.types(part, depth + 1));
+        }
+        for key in ["anyOf", "oneOf"] {
+            let each: Vec<TypeSet> = branches(node, key).iter().map(|branch| self.types(branch, depth + 1)).collect();
+            if types.is_empty() || !each.contains(&TypeSet::default()) {
+                let or_string = |branch: TypeSet| if branch.is_empty() { branch.with(Type::String) } else { branch };
+                let either = each.into_iter().map(or_string).fold(TypeSet::default(), TypeSet::union);
+                types = types.both(either);
+            }
         }
         types
     }
@@ -209,8 +211,18 @@ impl<'a> Walk<'a> {
             if !into.types.contains_key(name) {
                 into.order.push(name.clone());
             }
+            let holds = into.always.contains(name);
             let known = into.types.entry(name.clone()).or_insert(types);
-            *known = known.union(types);
+            match presence {
+                Presence::Always if holds => *known = known.both(types),
+                Presence::Always => {
+                    *known = if types.is_empty() { *known } else { types };
+                    into.always.insert(name.clone());
+                }
+                // What holds for every call is not widened by what holds for some.
+                Presence::Sometimes if holds && !known.is_empty() => {}
+                Presence::Sometimes => *known = known.union(types),
+            }
         }
         if let Presence::Always = presence {
             for name in node.get("required").and_then(Value::as_array).into_iter().flatten() {
@@ -259,7 +271,7 @@ pub(crate) fn resolve<'a>(root: &'a Value, reference: &Value) -> Option<&'a Valu
     root.pointer(&percent_decode(pointer)?)
 }
 
-fn percent_decode(text: &str) -> Option<String> {
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {

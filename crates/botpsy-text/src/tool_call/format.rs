@@ -20,7 +20,7 @@ pub const PARAMETER_CLOSE: &str = "</parameter>";
 /// What a parameter's opener looks like when it is spoilt before its `=`.
 const PARAMETER_WORD: &str = "<parameter";
 /// Longest name of a function or a parameter, in bytes. It bounds what the lexer waits for.
-const MAX_NAME_BYTES: usize = 1024;
+pub(super) const MAX_NAME_BYTES: usize = 1024;
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! What may be written can be read: random walks through the grammars, and the handed schemas.
 
-use std::sync::Arc;
-
 use botpsy_text::conversation::Conversation;
-use botpsy_text::tokenizer::{MergeList, Splitter, TokenId, TokenKind, Tokenizer, TokenizerSpec};
-use botpsy_text::tool_call::constrain::{Allowed, AnswerFormat, CallRules, Constraint, Grammars};
+use botpsy_text::tool_call::constrain::{Allowed, AnswerFormat, CallRules, Constraint};
 use botpsy_text::tool_call::{ParseOptions, Stop, Thinking, ToolChoice, parse};
 use serde_json::{Value, json};
+
+use crate::walker::{Habits, grammars, tokenizer, walk};
 
 /// The handed cases about schemas.
 fn cases() -> Vec<Value> {
@@ -14,106 +13,6 @@ fn cases() -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     cases.filter(|case| case["kind"] == "schema").collect()
-}
-
-/// All bytes, some words and the tokens of the format.
-fn tokenizer() -> Tokenizer {
-    let words = ["\n\n", ">\n", "</", "parameter", "function", "true", "null", "mon", "\", \"", "12", ": ", "\"}"];
-    // The alphabet of byte-level vocabularies: printable bytes stand for themselves, the others from U+0100 on.
-    let printable = |byte: u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
-    let mut next = 256;
-    let mut alphabet = Vec::new();
-    for byte in 0..=255 {
-        let code = if printable(byte) { u32::from(byte) } else { next };
-        next += u32::from(!printable(byte));
-        alphabet.push(char::from_u32(code).unwrap());
-    }
-    let spelled = |text: &str| text.bytes().map(|byte| alphabet[byte as usize]).collect::<String>();
-    let mut tokens: Vec<String> = (0..=255_u8).map(|byte| alphabet[byte as usize].to_string()).collect();
-    let mut merges = Vec::new();
-    for word in words {
-        let letters: Vec<char> = spelled(word).chars().collect();
-        for end in 2..=letters.len() {
-            let (head, last) = (letters[..end - 1].iter().collect::<String>(), letters[end - 1]);
-            let merged = format!("{head}{last}");
-            if !tokens.contains(&merged) {
-                merges.push(format!("{head} {last}"));
-                tokens.push(merged);
-            }
-        }
-    }
-    let mut kinds = vec![TokenKind::Normal; tokens.len()];
-    for (token, kind) in [
-        ("<|im_end|>", TokenKind::Control),
-        ("<think>", TokenKind::UserDefined),
-        ("</think>", TokenKind::UserDefined),
-        ("<tool_call>", TokenKind::UserDefined),
-        ("</tool_call>", TokenKind::UserDefined),
-    ] {
-        tokens.push(token.to_owned());
-        kinds.push(kind);
-    }
-    let splitter = Splitter::from_pre("qwen35").unwrap();
-    Tokenizer::new(TokenizerSpec { tokens, kinds, merges: MergeList::Lines(merges), splitter }).unwrap()
-}
-
-fn grammars(tokenizer: &Tokenizer) -> Arc<Grammars> {
-    let eos = tokenizer.id_of("<|im_end|>").unwrap().0;
-    Arc::new(Grammars::new(tokenizer, tokenizer.n_tokens() + 3, &[eos]).unwrap())
-}
-
-/// A number of a fixed random sequence.
-fn random(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    *seed >> 33
-}
-
-/// An answer that begins with `opening` and goes on with tokens that are allowed, drawn with a liking for closers.
-fn walk(tokenizer: &Tokenizer, constraint: &mut Constraint, opening: &str, seed: u64) -> Option<String> {
-    let mut seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut answer: Vec<u32> = tokenizer.encode(opening).into_iter().map(|id| id.0).collect();
-    let eos = tokenizer.id_of("<|im_end|>").unwrap().0;
-    let mut planned: Vec<u32> = Vec::new();
-    for _ in 0..3000 {
-        let allowed: Vec<u32> = match constraint.allowed(&answer) {
-            Allowed::End(_) | Allowed::All => return Some(text(tokenizer, &answer)),
-            Allowed::NotEnd(_) => panic!("no thought here"),
-            Allowed::Bits(bits) => (0..tokenizer.n_tokens() as u32 + 3)
-                .filter(|id| bits[*id as usize / 32] >> (id % 32) & 1 == 1)
-                .collect(),
-        };
-        assert!(!allowed.is_empty(), "nothing may follow {:?}", text(tokenizer, &answer));
-        assert!(allowed.iter().all(|id| (*id as usize) < tokenizer.n_tokens()), "a token that is none");
-        let closers: Vec<u32> = allowed.iter().copied().filter(|id| is_closer(tokenizer, *id)).collect();
-        // Where any text may stand, chance alone would hardly ever close it.
-        if planned.is_empty() && allowed.len() > 200 && random(&mut seed).is_multiple_of(4) {
-            planned = tokenizer.encode("</parameter>\n").into_iter().map(|id| id.0).rev().collect();
-        }
-        if let Some(id) = planned.pop() {
-            assert!(allowed.contains(&id), "the closer after {:?}", text(tokenizer, &answer));
-            answer.push(id);
-            continue;
-        }
-        let from = if !closers.is_empty() && !random(&mut seed).is_multiple_of(3) { &closers } else { &allowed };
-        let id = from[random(&mut seed) as usize % from.len()];
-        if id == eos {
-            return Some(text(tokenizer, &answer));
-        }
-        answer.push(id);
-    }
-    None
-}
-
-fn is_closer(tokenizer: &Tokenizer, id: u32) -> bool {
-    let bytes = tokenizer.token_bytes(TokenId(id));
-    bytes.starts_with(b"<")
-        || bytes.starts_with(b"\"")
-        || bytes.ends_with(b">\n")
-        || b"}]/parmetfunc".contains(&bytes[0])
-}
-
-fn text(tokenizer: &Tokenizer, ids: &[u32]) -> String {
-    tokenizer.decode_lossy(&ids.iter().map(|id| TokenId(*id)).collect::<Vec<_>>())
 }
 
 fn tools() -> Vec<Value> {
@@ -189,11 +88,13 @@ fn every_call_that_may_be_written_is_read_as_one_whose_arguments_fit() {
     let conversation = Conversation::from_json(&[], &tools()).unwrap();
     let rules = CallRules::new(&grammars, &conversation.tools).unwrap();
     assert_eq!(rules.dropped(), []);
+    let habits = Habits::new(&tokenizer, "set.alarm", &["time".to_owned(), "where".to_owned(), "p1".to_owned()]);
     let (mut n_done, mut names) = (0, Vec::new());
     for seed in 0..250 {
         let choice = if seed % 4 == 0 { ToolChoice::Named("forty".to_owned()) } else { ToolChoice::Auto };
         let mut constraint = Constraint::new(&grammars, &rules, None, &choice, false, Thinking::Off);
-        let Some(text) = walk(&tokenizer, &mut constraint, "<tool_call>", seed) else { continue };
+        let walked = walk(&tokenizer, &mut constraint, "<tool_call>", &habits, seed).unwrap();
+        let Some(text) = walked else { continue };
         let (tools, tool_choice) = (&conversation.tools[..], ToolChoice::Auto);
         let options = ParseOptions { tools, thinking: Thinking::Off, stop: Stop::Eos, tool_choice };
         let message = parse(&text, &options);
@@ -274,5 +175,37 @@ fn what_a_strict_tool_cannot_be_held_to_is_refused_by_its_path() {
     assert_eq!(error.field, "tools[0].function.parameters.properties.code.pattern");
     let rules = CallRules::new(&grammars, &tool(false)).unwrap();
     let paths: Vec<&str> = rules.dropped().iter().map(|dropped| dropped.path.as_str()).collect();
-    assert_eq!(paths, ["properties.code.pattern", "properties.list"]);
+    assert_eq!(paths, ["properties.code.pattern", "properties.list.items.pattern"]);
+}
+
+/// What is not enforced of a parameter with this schema, by path.
+fn dropped(schema: Value) -> Vec<String> {
+    let grammars = grammars(&tokenizer());
+    let parameters = json!({ "type": "object", "properties": { "p": schema }, "$defs": { "a/b": { "maxLength": 3 } } });
+    let tool = json!({ "type": "function", "function": { "name": "f", "parameters": parameters } });
+    let rules = CallRules::new(&grammars, &Conversation::from_json(&[], &[tool]).unwrap().tools).unwrap();
+    rules.dropped().iter().map(|dropped| dropped.path.clone()).collect()
+}
+
+#[test]
+fn what_is_not_enforced_is_told_by_its_own_path() {
+    let list = json!({ "type": "array", "items": { "type": "string" }, "uniqueItems": true });
+    for (schema, paths) in [
+        (list, vec!["properties.p.uniqueItems"]),
+        (
+            json!({ "anyOf": [{ "type": "string", "maxLength": 5 }, { "type": "null" }] }),
+            vec!["properties.p.anyOf.0.maxLength"],
+        ),
+        (json!({ "type": ["string", "integer"], "minimum": 5, "minItems": 2 }), vec!["properties.p.minimum"]),
+        (json!({ "$ref": "#/$defs/a~1b" }), vec!["$defs.a/b.maxLength"]),
+        (json!({ "oneOf": [{ "type": "number" }, { "type": "integer" }] }), vec!["properties.p.oneOf"]),
+        (json!({ "oneOf": [{ "const": 1 }, { "type": "array" }] }), vec![]),
+        (json!({ "type": "string", "enum": ["", " a", "two\nlines", "</function>", "1"] }), vec![]),
+        (json!({ "type": "string", "enum": [1] }), vec!["properties.p"]),
+        (json!({ "const": "x</parameter>\n<parameter=p>" }), vec!["properties.p.const"]),
+        (json!({ "type": "object", "minProperties": 3 }), vec!["properties.p.minProperties"]),
+        (json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 0.5 }), vec![]),
+    ] {
+        assert_eq!(dropped(schema.clone()), paths, "{schema}");
+    }
 }

@@ -91,6 +91,8 @@ fn types_are_found_wherever_the_schema_has_them() {
         (json!({"const": true}), "1", json!(true)),
         (json!({"type": "string", "enum": ["1"]}), "1", json!("1")),
         (json!({"anyOf": [{"type": "integer"}, {"description": "anything"}]}), "x", json!("x")),
+        (json!({"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}), "{}", json!({})),
+        (json!({"anyOf": [{"minimum": 1}, {}], "allOf": [{"type": "integer"}]}), "1", json!(1)),
         (json!({"type": "strnig"}), "1", json!("1")),
         (json!({"properties": {}}), "{}", json!("{}")),
         (json!(true), "1", json!("1")),
@@ -119,6 +121,17 @@ fn parameters_are_found_through_references_and_combinations() {
     assert_eq!(coerce("null", parameters.types("b").unwrap()), Coerced::Fits(json!(null)));
     assert_eq!(coerce("5", parameters.types("b").unwrap()), Coerced::Fits(json!(5)));
     assert_eq!(parameters.types("zzz"), None);
+}
+
+#[test]
+fn what_holds_for_every_call_is_not_widened_by_what_holds_for_some() {
+    let branch = json!({"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}});
+    let parameters = Parameters::of(&json!({
+        "anyOf": [branch],
+        "properties": {"a": {"type": "string"}, "b": {}},
+    }));
+    assert_eq!(coerce("5", parameters.types("a").unwrap()), Coerced::Fits(json!("5")));
+    assert_eq!(coerce("5", parameters.types("b").unwrap()), Coerced::Fits(json!(5)));
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn tools_are_checked_one_by_one_with_paths() {
     };
     assert_eq!(lines.iter().map(|line| line["enforced"] == true).collect::<Vec<_>>(), [true, false, false]);
     assert_eq!(paths(&lines[1]), ["properties.code.pattern", "properties.code.maxLength"]);
-    assert_eq!(paths(&lines[2]), ["properties.code"]);
+    assert_eq!(paths(&lines[2]), ["properties.code.items.pattern"]);
     assert!(lines.iter().all(|line| line["prompt_tokens"].as_u64().unwrap() > 10));
 
     let file = scratch_file("good.json", json!([good]).to_string());

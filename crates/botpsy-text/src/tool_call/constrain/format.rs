@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::values::impossible;
+use super::document::{MAX_LEAST, MAX_REPETITIONS, has_long_number};
+use super::pattern::repetitions;
 use super::vocabulary::{GrammarError, Grammars};
 use crate::tokenizer::Tokenizer;
 
@@ -70,6 +71,35 @@ fn culprit(grammars: &Grammars, schema: &Value, depth: usize) -> Option<Vec<Stri
             "pattern" | "format" if value.is_string() => {
                 let alone = json!({ "type": "string", key: value });
                 grammars.check_json(&alone).is_err().then(|| vec![key.clone()])
+            }
+            _ => further(key.clone(), value),
+        }),
+        Value::Array(items) => items.iter().enumerate().find_map(|(i, item)| further(i.to_string(), item)),
+        _ => None,
+    }
+}
+
+/// The path, last step first, to a keyword that asks for more than can be written, or for a number that cannot be held to.
+fn impossible(schema: &Value, depth: usize) -> Option<Vec<String>> {
+    let further = |key: String, value: &Value| {
+        let mut path = impossible(value, depth + 1)?;
+        path.push(key);
+        Some(path)
+    };
+    match schema {
+        // Deeper ones are refused by whoever compiles them.
+        _ if depth > 128 => None,
+        Value::Object(node) => node.iter().find_map(|(key, value)| match key.as_str() {
+            "minItems" | "minLength" | "minProperties" if value.as_f64().is_some_and(|least| least > MAX_LEAST) => {
+                Some(vec![key.clone()])
+            }
+            "const" | "enum" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
+                if has_long_number(value) =>
+            {
+                Some(vec![key.clone()])
+            }
+            "pattern" if value.as_str().is_some_and(|pattern| repetitions(pattern) > MAX_REPETITIONS) => {
+                Some(vec![key.clone()])
             }
             _ => further(key.clone(), value),
         }),

@@ -7,6 +7,7 @@ use llguidance::Matcher;
 use llguidance::toktrie::{SimpleVob, TokTrie};
 
 use super::format::AnswerFormat;
+use super::guard::{self, JsonPlace};
 use super::tool::{CallRules, ToolRules};
 use super::values::JSON_RULE;
 use super::vocabulary::{Borders, GrammarError, Grammars};
@@ -88,10 +89,20 @@ struct Step {
     matcher: Matcher,
     /// What was written in it.
     text: Vec<u8>,
-    is_json: bool,
+    /// Where in JSON it is, if it is JSON.
+    json: Option<JsonPlace>,
     /// Whether it is the answer itself, no step of a call.
     is_answer: bool,
     mask: Option<SimpleVob>,
+}
+
+impl Step {
+    fn take(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
+        if let Some(place) = &mut self.json {
+            bytes.iter().for_each(|byte| place.feed(*byte));
+        }
+    }
 }
 
 impl std::fmt::Debug for Constraint {
@@ -219,16 +230,9 @@ impl Constraint {
         self.follow(answer);
         if let Some(step) = self.place.step() {
             step.mask = step.matcher.compute_mask().ok();
-            if let Some(mask) = &mut step.mask {
-                // Between two signs of JSON any white space is allowed, and a model may not find its way out of it.
-                if step.is_json
-                    && step.text.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count() >= MAX_BLANKS
-                {
-                    let blanks = self.made.iter().flat_map(|(grammars, _)| &grammars.blanks);
-                    blanks.for_each(|id| mask.set(*id as usize, false));
-                }
-            } else {
-                self.place = self.fail();
+            match step.mask.is_some() {
+                true => self.restrict(),
+                false => self.place = self.fail(),
             }
         }
         match &mut self.place {
@@ -238,6 +242,34 @@ impl Constraint {
                 Some(mask) => Allowed::Bits(mask.as_slice()),
                 None => Allowed::All,
             },
+        }
+    }
+
+    /// Takes tokens out of the mask that its grammar allows.
+    fn restrict(&mut self) {
+        let Some((grammars, rules)) = &self.made else { return };
+        let tool = match &self.place {
+            Place::Value(tool, ..) => Some(Arc::clone(tool)),
+            _ => None,
+        };
+        let Some(step) = self.place.step() else { return };
+        let Some(mask) = &mut step.mask else { return };
+        // Between two signs of JSON any white space is allowed, and a model may not find its way out of it.
+        if step.json.is_some()
+            && step.text.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count() >= MAX_BLANKS
+        {
+            // Behind the value a line break is what has to come.
+            let before = mask.clone();
+            grammars.blanks.iter().for_each(|id| mask.set(*id as usize, false));
+            if mask.is_zero() {
+                *mask = before;
+            }
+        }
+        if let Some(tool) = tool {
+            let (is_parameter, is_tool) = (|name: &str| tool.declares(name), |name: &str| rules.knows(name));
+            let value =
+                guard::Value { text: &step.text, json: step.json, is_parameter: &is_parameter, is_tool: &is_tool };
+            value.restrict(&grammars.marked, mask, |id| grammars.bytes(id));
         }
     }
 
@@ -281,7 +313,10 @@ impl Constraint {
 
     fn step(&self, matcher: Result<Matcher, String>, is_json: bool, place: impl FnOnce(Step) -> Place) -> Place {
         match matcher {
-            Ok(matcher) => place(Step { matcher, text: Vec::new(), is_json, is_answer: false, mask: None }),
+            Ok(matcher) => {
+                let json = is_json.then(JsonPlace::default);
+                place(Step { matcher, text: Vec::new(), json, is_answer: false, mask: None })
+            }
             Err(_) => self.fail(),
         }
     }
@@ -346,7 +381,7 @@ impl Constraint {
             Place::Json(mut step) => match step.matcher.consume_token(id) {
                 Ok(()) if step.matcher.is_stopped() => Place::Over,
                 Ok(()) => {
-                    step.text.extend_from_slice(self.bytes(id));
+                    step.take(self.bytes(id));
                     Place::Json(step)
                 }
                 Err(_) => self.fail(),
@@ -370,7 +405,7 @@ impl Constraint {
         if step.matcher.consume_token(id).is_err() {
             return self.fail();
         }
-        step.text.extend_from_slice(self.bytes(id));
+        step.take(self.bytes(id));
         if step.matcher.is_accepting().unwrap_or(false) {
             let text = String::from_utf8_lossy(&step.text).into_owned();
             return then(self, &text);

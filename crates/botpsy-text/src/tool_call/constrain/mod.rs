@@ -5,8 +5,11 @@
 //! stands inside a parameter is held to its schema as far as raw text can be. Each step is a grammar of its own that ends
 //! at the border of a token, so that the number of parameters costs nothing.
 
+mod document;
 mod format;
+mod guard;
 mod machine;
+mod pattern;
 mod tool;
 mod values;
 mod vocabulary;

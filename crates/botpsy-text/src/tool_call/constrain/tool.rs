@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::values::{self, ValueGrammar, literal};
+use super::values::{self, Place, literal};
 use super::vocabulary::{Borders, GrammarError, Grammars};
 use crate::conversation::ToolSpec;
 use crate::schema::Parameters;
+use crate::tool_call::format::MAX_NAME_BYTES;
+use crate::tool_call::toolset::tidy;
 use crate::tool_call::{FUNCTION_CLOSE, FUNCTION_OPEN, PARAMETER_OPEN};
 
 /// A keyword of a schema that calls are not held to.
@@ -31,6 +33,8 @@ impl std::fmt::Display for Dropped {
 #[derive(Clone, Debug)]
 pub struct CallRules {
     pub(super) tools: Vec<Arc<ToolRules>>,
+    /// The names of all tools that the reader knows.
+    names: Arc<[String]>,
     dropped: Vec<Dropped>,
 }
 
@@ -50,13 +54,12 @@ const ROOT_KEYWORDS: [&str; 12] = [
     "propertyNames",
 ];
 
-/// Keywords beside which a text is any text.
-const PLAIN_KEYWORDS: [&str; 6] = ["type", "title", "description", "default", "examples", "deprecated"];
-
 /// One tool.
 #[derive(Debug)]
 pub(super) struct ToolRules {
     pub(super) name: String,
+    /// What the reader knows of the parameters.
+    declared: Parameters,
     /// Declared parameters, each with the grammar of its value.
     pub(super) parameters: Vec<(String, String)>,
     /// Whether each must be given.
@@ -71,10 +74,11 @@ impl CallRules {
     /// # Errors
     /// A strict tool with a schema that cannot be enforced; the error names its path.
     pub fn new(grammars: &Grammars, tools: &[ToolSpec]) -> Result<CallRules, GrammarError> {
-        let mut rules = CallRules { tools: Vec::with_capacity(tools.len()), dropped: Vec::new() };
+        let names = tools.iter().map(|tool| tool.name.clone()).collect();
+        let mut rules = CallRules { tools: Vec::with_capacity(tools.len()), names, dropped: Vec::new() };
         for (index, tool) in tools.iter().enumerate() {
             let before = rules.dropped.len();
-            let made = rules.tool(grammars, tool);
+            let made = rules.tool(grammars, tools, tool);
             rules.tools.push(Arc::new(made));
             if tool.is_strict()
                 && let Some(dropped) = rules.dropped.get(before)
@@ -95,7 +99,12 @@ impl CallRules {
     #[must_use]
     pub fn only(&self, name: &str) -> CallRules {
         let tools = self.tools.iter().filter(|tool| tool.name == name).cloned().collect();
-        CallRules { tools, dropped: self.dropped.clone() }
+        CallRules { tools, names: Arc::clone(&self.names), dropped: self.dropped.clone() }
+    }
+
+    /// Whether the reader takes a written name for that of a tool.
+    pub(super) fn knows(&self, written: &str) -> bool {
+        self.names.iter().any(|name| name == written || name == tidy(written))
     }
 
     /// How a call begins, after its opener.
@@ -104,11 +113,12 @@ impl CallRules {
         format!("start: {} name \">\\n\"\nname: {}\n", literal(&format!("\n{FUNCTION_OPEN}")), names.join(" | "))
     }
 
-    fn tool(&mut self, grammars: &Grammars, tool: &ToolSpec) -> ToolRules {
+    fn tool(&mut self, grammars: &Grammars, tools: &[ToolSpec], tool: &ToolSpec) -> ToolRules {
         let root = &tool.parameters;
         let declared = Parameters::of(root);
         let mut rules = ToolRules {
             name: tool.name.clone(),
+            declared: declared.clone(),
             parameters: Vec::new(),
             required: Vec::new(),
             open: root.get("additionalProperties").is_some_and(|others| *others != Value::Bool(false)),
@@ -116,16 +126,27 @@ impl CallRules {
         self.root(tool, &declared);
         let own = root.get("properties").and_then(Value::as_object);
         for key in declared.names() {
-            if key.is_empty() || key.contains(['<', '>', '\n', '\r']) {
-                self.drop(tool, format!("properties.{key}"), "the format of calls cannot carry this name");
+            let own = own.and_then(|own| own.get(key));
+            if key.trim().is_empty() || key.len() >= MAX_NAME_BYTES || key.contains(['<', '>', '\n', '\r']) {
+                if own.is_some() {
+                    self.drop(tool, format!("properties.{key}"), "the format of calls cannot carry this name");
+                }
                 continue;
             }
-            let value = match own.and_then(|own| own.get(key)) {
-                Some(schema) => self.value(grammars, tool, key, schema),
-                // Declared by a part of the schema only: typed when it is read.
-                None => values::any_text(),
+            if own.is_none() && root.get("additionalProperties") == Some(&Value::Bool(false)) {
+                continue;
+            }
+            let types = declared.types(key).unwrap_or_default();
+            let lark = match own {
+                Some(schema) => {
+                    let value = Place { grammars, tools, tool, key, types }.value(schema);
+                    value.told.iter().for_each(|told| self.drop(tool, told.path.clone(), &told.why));
+                    value.lark
+                }
+                // Declared by a part of the schema only.
+                None => values::of_types(types),
             };
-            rules.parameters.push((key.to_owned(), value.lark));
+            rules.parameters.push((key.to_owned(), lark));
             rules.required.push(declared.required().iter().any(|required| required == key));
         }
         rules
@@ -151,40 +172,14 @@ impl CallRules {
         }
     }
 
-    fn value(&mut self, grammars: &Grammars, tool: &ToolSpec, key: &str, schema: &Value) -> ValueGrammar {
-        let value = values::value(key, schema, &tool.parameters);
-        for keyword in &value.dropped {
-            self.drop(tool, format!("properties.{key}.{keyword}"), "strings are not held to it");
-        }
-        if let Some(path) = values::impossible(schema, 0) {
-            let path: String = path.iter().rev().map(|key| format!(".{key}")).collect();
-            self.drop(tool, format!("properties.{key}{path}"), "asks for more than can be written");
-            return values::of_types(schema, &tool.parameters);
-        }
-        // A schema that says more than the type of a text may be none at all.
-        let is_plain =
-            |node: &serde_json::Map<String, Value>| node.keys().all(|key| PLAIN_KEYWORDS.contains(&key.as_str()));
-        if value.lark == values::any_text().lark
-            && !(schema.as_object().is_some_and(is_plain) && schema["type"] == "string")
-            && value.dropped.is_empty()
-            && schema.as_object().is_none_or(|node| !node.is_empty())
-            && let Err(problem) = grammars.check_json(&values::document(key, &tool.parameters))
-        {
-            self.drop(tool, format!("properties.{key}"), &problem);
-        }
-        match grammars.check(&value.lark) {
-            Ok(()) => value,
-            Err(problem) => {
-                self.drop(tool, format!("properties.{key}"), &problem);
-                values::of_types(schema, &tool.parameters)
-            }
-        }
-    }
-
     fn drop(&mut self, tool: &ToolSpec, path: String, why: &str) {
         // One line is enough of what a compiler says.
         let why = why.lines().next().unwrap_or_default().to_owned();
-        self.dropped.push(Dropped { tool: tool.name.clone(), path, why });
+        let dropped = Dropped { tool: tool.name.clone(), path, why };
+        // What several parameters refer to is told once.
+        if !self.dropped.iter().any(|told| told.tool == dropped.tool && told.path == dropped.path) {
+            self.dropped.push(dropped);
+        }
     }
 }
 
@@ -198,7 +193,11 @@ impl ToolRules {
         let mut rules = String::new();
         if self.open {
             ways.push("other".to_owned());
-            rules.push_str(&format!("other: {} /[^<>\\n\\r]+/ \">\\n\"\n", literal(PARAMETER_OPEN)));
+            // The reader takes space and quotes off a name that was not declared, and no name may be given twice.
+            let taken: Vec<String> = given.iter().map(|key| literal(key)).collect();
+            let taken = if taken.is_empty() { String::new() } else { format!(" & ~({})", taken.join(" | ")) };
+            let name = r#"/[^<>\s"'\\\x00-\x1f\x7f]([^<>"'\\\x00-\x1f\x7f]{0,200}[^<>\s"'\\\x00-\x1f\x7f])?/"#;
+            rules.push_str(&format!("other: {} NAME \">\\n\"\nNAME: {name}{taken}\n", literal(PARAMETER_OPEN)));
         }
         let missing =
             self.parameters.iter().zip(&self.required).any(|((key, _), required)| *required && !is_given(key));
@@ -212,6 +211,11 @@ impl ToolRules {
     /// The grammar of the value of a parameter.
     pub(super) fn value(&self, key: &str) -> String {
         let declared = self.parameters.iter().find(|(name, _)| name == key);
-        declared.map_or_else(|| values::any_text().lark, |(_, lark)| lark.clone())
+        declared.map_or_else(values::any_text, |(_, lark)| lark.clone())
+    }
+
+    /// Whether the reader takes a written name for that of a parameter.
+    pub(super) fn declares(&self, written: &str) -> bool {
+        self.declared.declares(written) || self.declared.declares(tidy(written))
     }
 }

@@ -7,6 +7,7 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::toktrie::{InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 use llguidance::{Matcher, ParserFactory};
 
+use super::guard::Marked;
 use crate::tokenizer::{self, TokenKind, Tokenizer};
 use crate::tool_call::{CALL_CLOSE, CALL_OPEN, THINK_CLOSE};
 
@@ -35,6 +36,8 @@ pub struct Grammars {
     pub(super) borders: Borders,
     /// Tokens of nothing but white space.
     pub(super) blanks: Vec<TokenId>,
+    /// Tokens that may have to be taken out of a mask.
+    pub(super) marked: Marked,
 }
 
 /// What was compiled.
@@ -81,10 +84,11 @@ impl Grammars {
         let info = TokRxInfo::new(u32::try_from(vocab_size).ok()?, *eos.first()?);
         let words: Vec<Vec<u8>> = (0..vocab_size).map(|id| word(tokenizer, id)).collect();
         let blanks = words.iter().zip(0..).filter(|(word, _)| blank(word)).map(|(_, id)| id).collect();
+        let marked = Marked::of(&words);
         let env: TokEnv = Arc::new(Env { trie: TokTrie::from(&info, &words).with_eos_tokens(eos) });
         let mut factory = ParserFactory::new(&env, InferenceCapabilities::default(), &[PLAIN_TEXT.to_owned()]).ok()?;
         factory.quiet();
-        Some(Grammars { factory, kept: Mutex::default(), borders, blanks })
+        Some(Grammars { factory, kept: Mutex::default(), borders, blanks, marked })
     }
 
     /// A grammar in Lark's form, at its beginning.
@@ -105,6 +109,13 @@ impl Grammars {
     /// Whether a JSON Schema can be compiled.
     pub(super) fn check_json(&self, schema: &serde_json::Value) -> Result<(), String> {
         self.made(&schema.to_string(), || TopLevelGrammar::from_json_schema(schema.clone()), |_| ())
+    }
+
+    /// Whether a JSON Schema can be compiled and allows this value.
+    pub(super) fn allows(&self, schema: &serde_json::Value, value: &serde_json::Value) -> bool {
+        let Ok(mut matcher) = self.json(schema) else { return false };
+        let ids = self.factory.tok_env().tokenize_bytes(value.to_string().as_bytes());
+        ids.iter().all(|id| matcher.consume_token(*id).is_ok()) && matcher.is_accepting().unwrap_or(false)
     }
 
     fn matcher(&self, text: &str, grammar: impl FnOnce() -> TopLevelGrammar) -> Result<Matcher, String> {
