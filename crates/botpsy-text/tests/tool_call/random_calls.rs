@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use botpsy_text::conversation::Conversation;
 use botpsy_text::schema::Parameters;
-use botpsy_text::tool_call::constrain::{CallRules, Constraint, Grammars};
+use botpsy_text::tool_call::constrain::{Allowed, CallRules, Constraint, Grammars};
 use botpsy_text::tool_call::{ParseOptions, Stop, Thinking, ToolChoice, parse};
 use serde_json::{Value, json};
 
 use crate::support::json_lines;
-use crate::walker::{Habits, grammars, is_allowed, tokenizer, walk};
+use crate::walker::{Habits, grammars, is_allowed, text, tokenizer, walk};
 
 fn constraint(grammars: &Arc<Grammars>, rules: &CallRules) -> Constraint {
     Constraint::new(grammars, rules, None, &ToolChoice::Required, true, Thinking::Off)
@@ -43,4 +43,45 @@ fn random_calls_of_random_tools_are_walked_and_read_as_they_were_judged() {
         assert_eq!(calls, [json!({ "name": case["tool"]["name"], "arguments": arguments })], "{seed}");
         assert_eq!(case["judged"]["without_dropped"], true, "{seed}");
     }
+}
+
+#[test]
+fn what_is_forced_is_what_the_tokenizer_writes() {
+    let tokenizer = Arc::new(tokenizer());
+    let grammars = grammars(&tokenizer);
+    let (mut n_forced, mut n_tokens, mut n_over) = (0, 0, 0);
+    for case in json_lines("corpus/tool_call/random_calls.jsonl") {
+        let tool = json!({ "type": "function", "function": case["tool"] });
+        let rules = CallRules::new(&grammars, &Conversation::from_json(&[], &[tool]).unwrap().tools).unwrap();
+        let kept = tokenizer.encode(case["answer"].as_str().unwrap());
+        let kept: Vec<u32> = kept.into_iter().map(|id| id.0).collect();
+        let mut forcing = constraint(&grammars, &rules).with_tokenizer(Arc::clone(&tokenizer));
+        let mut at = 1;
+        while at < kept.len() {
+            let forced = forcing.forced(&kept[..at]);
+            let (rest, next) = (text(&tokenizer, &kept[at..]), text(&tokenizer, &forced));
+            assert!(rest.starts_with(&next), "{}: {next:?} is forced before {rest:?}", case["answer"]);
+            if !kept[at..].starts_with(&forced) {
+                // A value that begins with a line break: in one token with the one before it, which no grammar lets through.
+                n_over += 1;
+                break;
+            }
+            at += forced.len();
+            n_forced += forced.len();
+            n_tokens += forced.len();
+            let Some(id) = kept.get(at) else { break };
+            match forcing.allowed(&kept[..at]) {
+                Allowed::Bits(bits) if bits[*id as usize / 32] >> (id % 32) & 1 == 1 => at += 1,
+                _ => {
+                    n_over += 1;
+                    break;
+                }
+            }
+            n_tokens += 1;
+        }
+    }
+    assert!(
+        n_tokens > 10_000 && n_forced * 10 > n_tokens && n_over < 150,
+        "{n_forced} of {n_tokens}, {n_over} over borders"
+    );
 }
