@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
@@ -83,6 +83,8 @@ pub struct LoadOptions {
     pub cache_bytes: Option<usize>,
     /// A folder in which system messages and tools that were read outlive the program.
     pub prefix_folder: Option<PathBuf>,
+    /// Is set to the percentage of the weights that is in memory.
+    pub progress: Arc<AtomicU32>,
 }
 
 impl LoadOptions {
@@ -139,7 +141,8 @@ impl ChatModel {
             return Err(ChatError::Vocabulary { file: checkpoint.file().into(), problem });
         }
         let (context_tokens, notice) = context_tokens(&config, options);
-        let model = Model::load(&ctx, &checkpoint, options.activations)?;
+        let progress = |share: f64| options.progress.store((100.0 * share) as u32, Ordering::Relaxed);
+        let model = Model::load_telling(&ctx, &checkpoint, options.activations, &progress)?;
         let mut engine_options = EngineOptions { context_tokens, kv_type: options.kv_type, ..EngineOptions::default() };
         if let Some(bytes) = options.cache_bytes {
             (engine_options.max_snapshots, engine_options.max_snapshot_bytes) = (MAX_SNAPSHOTS, bytes);

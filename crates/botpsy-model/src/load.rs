@@ -43,6 +43,19 @@ impl Model {
     /// # Errors
     /// If a size, a tensor or a shape is wrong.
     pub fn load(ctx: &Context, checkpoint: &Checkpoint, activations: Activations) -> Result<Model, ModelError> {
+        Model::load_telling(ctx, checkpoint, activations, &|_| ())
+    }
+
+    /// As [`Model::load`]; `progress` is told which share of the matrices, 0 to 1, is in memory.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn load_telling(
+        ctx: &Context,
+        checkpoint: &Checkpoint,
+        activations: Activations,
+        progress: &dyn Fn(f64),
+    ) -> Result<Model, ModelError> {
         let config = checkpoint.config()?;
         let loader = Loader { ctx, checkpoint, config: &config };
         let (vocab, hidden) = (config.vocab_size, config.hidden_size);
@@ -52,7 +65,14 @@ impl Model {
             true => None,
             false => Some(loader.matrix(Weight::LmHead, vocab, hidden)?),
         };
-        let layers = (0..config.layer_kinds.len()).map(|i| loader.layer(i)).collect::<Result<_, _>>()?;
+        let n_layers = config.layer_kinds.len();
+        // Values of the matrices: those of the vocabulary, and of a layer four of the hidden and three of the inner size.
+        let head = (vocab * if config.tie_word_embeddings { 1 } else { 2 }) as f64;
+        let layer = (4 * hidden + 3 * config.intermediate_size) as f64;
+        let tell = |done: usize| progress((head + layer * done as f64) / (head + layer * n_layers as f64));
+        tell(0);
+        let load_layer = |i| loader.layer(i).inspect(|_| tell(i + 1));
+        let layers = (0..n_layers).map(load_layer).collect::<Result<_, _>>()?;
         let rotary_dim = config.rotary_dim;
         let inv_freq = |i: usize| config.rope_theta.powf(-2.0 * i as f64 / rotary_dim as f64) as f32;
         Ok(Model {

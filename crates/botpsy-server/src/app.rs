@@ -1,6 +1,6 @@
 //! What all requests share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -47,6 +47,8 @@ pub(crate) struct App {
     pub(crate) queue: Queue,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
+    /// Percentage of the weights that is in memory.
+    pub(crate) progress: Arc<AtomicU32>,
     /// Raised by the server when answers must end.
     pub(crate) ended: watch::Sender<bool>,
 }
@@ -59,7 +61,8 @@ struct Loaded {
 impl App {
     pub(crate) fn new(name: String, edge: Edge, queue: Queue) -> App {
         let (backend, counts, started) = (OnceLock::new(), Counts::default(), Instant::now());
-        App { name, backend, edge, queue, counts, started, ended: watch::Sender::new(false) }
+        let (progress, ended) = (Arc::default(), watch::Sender::new(false));
+        App { name, backend, edge, queue, counts, started, progress, ended }
     }
 
     /// From here on requests are answered.
@@ -75,7 +78,8 @@ impl App {
 
     /// The model, once it is loaded.
     pub(crate) fn backend(&self) -> Result<&Backend, ApiError> {
-        let loading = || ApiError::loading(self.started.elapsed().as_secs());
+        let percent = || self.progress.load(Ordering::Relaxed);
+        let loading = || ApiError::loading(percent(), self.started.elapsed().as_secs());
         self.backend.get().map(|loaded| &loaded.backend).ok_or_else(loading)
     }
 

@@ -69,8 +69,8 @@ impl ApiError {
     }
 
     /// `seconds` is how long it has been loading.
-    pub(crate) fn loading(seconds: u64) -> ApiError {
-        let message = format!("the model is loading, for {seconds} s now: try again in a second");
+    pub(crate) fn loading(percent: u32, seconds: u64) -> ApiError {
+        let message = format!("the model is loading: {percent} % after {seconds} s; try again in a second");
         ApiError { retry_after: Some(1), ..ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "server_error", message) }
             .with_code("model_loading")
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -92,6 +93,11 @@ impl Server {
     /// If the system does not tell.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Where whoever loads the model tells the percentage that is in memory: requests are told until it is loaded.
+    pub fn progress(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.app.progress)
     }
 
     /// What ends [`Server::run`].

@@ -2,13 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::mpsc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 
 use botpsy_chat::LoadOptions;
 use botpsy_server::Options;
 use serde_json::json;
 
-use crate::support::{Served, agent, model, options, reply, serve, told_server, user};
+use crate::support::{Served, agent, model, options, reply, serve, serve_telling, told_server, user};
 
 /// A good request with these headers.
 fn with(served: &Served, headers: &[(&str, &str)]) -> crate::support::Reply {
@@ -187,12 +188,19 @@ fn a_refusal_quotes_only_the_beginning() {
 #[test]
 fn until_the_model_is_there_clients_are_told_to_wait() {
     let (go, wait) = mpsc::channel::<()>();
-    let served = serve(options(), move || {
+    let (told, tell) = mpsc::channel();
+    let served = serve_telling(options(), move |progress| {
+        let loaded = model(LoadOptions { progress: Arc::clone(&progress), ..LoadOptions::default() });
+        assert_eq!(progress.swap(40, Ordering::Relaxed), 100);
+        told.send(()).unwrap();
         wait.recv().unwrap();
-        model(LoadOptions::default()).into()
+        loaded.into()
     });
+    tell.recv().unwrap();
     for reply in [served.get("/health"), served.get("/v1/models"), served.chat(&json!({ "messages": user("hi") }))] {
-        assert_eq!(reply.error(503)["code"], "model_loading");
+        let error = reply.error(503);
+        assert_eq!(error["code"], "model_loading");
+        assert!(error["message"].as_str().unwrap().contains("40 %"), "{error}");
         assert_eq!(reply.header("retry-after"), Some("1"));
     }
     go.send(()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -49,9 +49,15 @@ pub(crate) fn options() -> Options {
 
 /// A server with this behind it.
 pub(crate) fn serve(options: Options, load: impl FnOnce() -> Backend + Send + 'static) -> Served {
+    serve_telling(options, |_| load())
+}
+
+/// The same, where `load` may tell how far it is.
+pub(crate) fn serve_telling(options: Options, load: impl FnOnce(Arc<AtomicU32>) -> Backend + Send + 'static) -> Served {
     let server = Server::bind(options).unwrap();
+    let progress = server.progress();
     let (address, stop) = (server.address().unwrap(), server.stopper());
-    let running = std::thread::spawn(move || server.run(|| Ok::<_, ()>(load()), |_| ()).unwrap());
+    let running = std::thread::spawn(move || server.run(|| Ok::<_, ()>(load(progress)), |_| ()).unwrap());
     Served { address, stop, running: Some(running) }
 }
 

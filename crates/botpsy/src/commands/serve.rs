@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let address = server.address().or_failed("run it again; if that does not help, report it")?;
     stop_on_interrupt(server.stopper())?;
 
-    let started = Instant::now();
+    let (started, progress) = (Instant::now(), server.progress());
     let load = || {
         let (parallel, cache_bytes) = (usize::from(args.parallel), Some((args.cache_ram as usize) * 1_000_000));
         let context = args.load.ctx.map(|tokens| tokens as usize);
@@ -56,6 +56,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
             template_kwargs,
             parallel,
             cache_bytes,
+            progress,
             prefix_folder: home::data_folder().filter(|_| !args.no_cache_disk).map(|home| home.join("prefixes")),
             ..model_flags::load_options(&args.load.model)
         };
