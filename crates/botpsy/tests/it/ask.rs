@@ -87,6 +87,26 @@ fn answers_are_those_of_the_reference() {
 }
 
 #[test]
+fn what_a_model_writes_as_it_should_is_the_same_when_it_is_held_to_it() {
+    let expected: Value = serde_json::from_str(include_str!("../data/expected.json")).unwrap();
+    let offered: Vec<Value> = tools().iter().map(|tool| tool["function"]["name"].clone()).collect();
+    let mut n_calls = 0;
+    for case in expected["cases"].as_array().unwrap() {
+        let user = case["user"].as_str().unwrap();
+        let free = ask(&["--free-calls", user]);
+        let calls = free["tool_calls"].as_array().unwrap();
+        if calls.iter().all(|call| offered.contains(&call["name"])) {
+            // Forced tokens are those that the model would have written, each of them.
+            let held = ask(&[user]);
+            assert_eq!(held["tool_calls"], free["tool_calls"], "{user}");
+            assert_eq!(held["timings"]["generated_tokens"], free["timings"]["generated_tokens"], "{user}");
+            n_calls += calls.len();
+        }
+    }
+    assert!(n_calls >= 10, "{n_calls} calls");
+}
+
+#[test]
 fn a_call_is_held_to_the_tools_on_offer() {
     let wish = "Add the dentist on Friday at 3 pm.";
     let name = |flags: &[&str]| ask(&[flags, &[wish]].concat())["tool_calls"][0]["name"].clone();

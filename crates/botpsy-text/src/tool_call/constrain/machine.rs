@@ -203,16 +203,18 @@ impl Constraint {
         let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
         let (written, ids) = &self.call;
         let Ok(written) = std::str::from_utf8(written) else { return Vec::new() };
-        let all = tokenizer.encode_untrusted(&format!("{written}{text}"));
-        let Some(rest) = all.get(ids.len()..).filter(|_| all.iter().zip(ids).all(|(a, b)| a.0 == *b)) else {
-            // The model writes in other tokens than the tokenizer: it goes on by itself.
-            return Vec::new();
-        };
-        let mut rest: Vec<u32> = rest.iter().map(|id| id.0).collect();
-        if !text.ends_with(STEP_END) {
-            // What follows may be one token with the last of these.
-            rest.pop();
-        }
+        let all = format!("{written}{text}");
+        // How the last word is written depends on what follows, unless a step ends there.
+        let open =
+            if text.ends_with(STEP_END) { "" } else { tokenizer.splitter().words(&all).last().unwrap_or_default() };
+        let mut left = all.len() - open.len();
+        let encoded = tokenizer.encode_untrusted(&all).into_iter().map_while(|id| {
+            left = left.checked_sub(tokenizer.token_bytes(id).len())?;
+            Some(id.0)
+        });
+        let encoded: Vec<u32> = encoded.collect();
+        // A model that wrote in other tokens than the tokenizer goes on by itself.
+        let mut rest = encoded.strip_prefix(&ids[..]).map(<[u32]>::to_vec).unwrap_or_default();
         let valid = step.matcher.validate_tokens(&rest).unwrap_or(0);
         rest.truncate(valid);
         rest
