@@ -14,7 +14,7 @@ use botpsy_model::{Activations, Checkpoint, Config, Model};
 use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
-use botpsy_text::tool_call::{ParsedMessage, Stop, THINK_OPEN, Thinking};
+use botpsy_text::tool_call::{CALL_OPEN, FUNCTION_OPEN, ParsedMessage, Stop, THINK_CLOSE, THINK_OPEN, Thinking};
 use serde_json::{Map, Value};
 
 use crate::answer::FEW_TOKENS;
@@ -272,7 +272,18 @@ impl ChatModel {
             let refused = |problem| ChatError::Continue { index, problem };
             let last = request.conversation.messages.last();
             let begun = last.filter(|last| last.role == Role::Assistant && last.tool_calls.is_empty());
-            begun.ok_or_else(|| refused("only an answer without calls can be gone on with"))?;
+            let begun = begun.ok_or_else(|| refused("only an answer without calls can be gone on with"))?;
+            let content = begun.content.as_deref().unwrap_or_default();
+            if content.trim().is_empty() {
+                return Err(refused("it says nothing that could be gone on with: leave it out"));
+            }
+            // Half a call was held to no schema, and half a thought to no budget.
+            if [THINK_OPEN, THINK_CLOSE, CALL_OPEN, FUNCTION_OPEN].iter().any(|border| content.contains(border)) {
+                return Err(refused("an answer that holds a thought or a call cannot be gone on with"));
+            }
+            if request.format.is_some() {
+                return Err(refused("an answer that must be JSON is written from its beginning: leave it out"));
+            }
             let open = prompt.text.strip_suffix(TURN_END);
             prompt.text.truncate(open.ok_or_else(|| refused("the chat template does not end it as expected"))?.len());
         }
@@ -327,6 +338,13 @@ impl ChatModel {
         best.unwrap_or_else(|| self.sessions[0].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// More than a file with the state after so many tokens takes.
+    fn most_prefix_bytes(&self, n_tokens: usize) -> usize {
+        let (config, kv_type) = (self.engine.model().config(), self.engine.options().kv_type);
+        // Pages are filled up, and the file has a head.
+        config.state_bytes() + config.kv_bytes_per_token(kv_type) * (n_tokens + 1024) + 16 * n_tokens + (1 << 16)
+    }
+
     /// Runs a job on a timeline, telling `reader` of each token. `broken` is raised when it had to be broken off.
     fn answer(
         &self,
@@ -343,7 +361,7 @@ impl ChatModel {
         let shared = shared.filter(|shared| Prefixes::worth(shared.len()));
         if let (Some(prefixes), Some(shared)) = (&self.prefixes, &shared)
             && session.knows(&job.prompt) < shared.len()
-            && let Some(bytes) = prefixes.load(shared)
+            && let Some(bytes) = prefixes.load(shared, self.most_prefix_bytes(shared.len()))
         {
             session.adopt(shared, &bytes);
         }

@@ -54,10 +54,12 @@ impl Prefixes {
         self.path(tokens).exists()
     }
 
-    /// The state after these tokens.
-    pub(crate) fn load(&self, tokens: &[u32]) -> Option<Vec<u8>> {
+    /// The state after these tokens, from a file of at most `most_bytes`.
+    pub(crate) fn load(&self, tokens: &[u32], most_bytes: usize) -> Option<Vec<u8>> {
         let path = self.path(tokens);
-        let mut bytes = fs::read(&path).ok()?;
+        // Neither a pipe, which may never end, nor a file of any length.
+        let about = fs::metadata(&path).ok().filter(|about| about.is_file() && about.len() <= most_bytes as u64);
+        let mut bytes = about.and_then(|_| fs::read(&path).ok())?;
         let digest = bytes.split_off(bytes.len().saturating_sub(32));
         let head = self.head(tokens);
         if digest_of(&bytes)[..] != digest[..] || !bytes.starts_with(&head) {
@@ -148,18 +150,20 @@ mod tests {
         let _ = fs::remove_dir_all(&folder);
         let prefixes = Prefixes::new(&folder, env!("CARGO_MANIFEST_DIR"), "f16").unwrap();
         let tokens: Vec<u32> = (0..200).collect();
-        assert!(prefixes.load(&tokens).is_none());
+        assert!(prefixes.load(&tokens, 10_000).is_none());
         prefixes.save(&tokens, b"the state").unwrap();
-        assert_eq!(prefixes.load(&tokens).unwrap(), b"the state");
-        assert!(prefixes.load(&tokens[..199]).is_none());
+        assert_eq!(prefixes.load(&tokens, 10_000).unwrap(), b"the state");
+        assert!(prefixes.load(&tokens[..199], 10_000).is_none());
         let other = Prefixes::new(&folder, env!("CARGO_MANIFEST_DIR"), "f32").unwrap();
-        assert!(other.load(&tokens).is_none(), "another type of values is another state");
+        assert!(other.load(&tokens, 10_000).is_none(), "another type of values is another state");
 
         let whole = fs::read(prefixes.path(&tokens)).unwrap();
         for damaged in [&whole[..whole.len() - 1], &whole[1..], b"", &[&whole[..], b"x"].concat()] {
             fs::write(prefixes.path(&tokens), damaged).unwrap();
-            assert!(prefixes.load(&tokens).is_none() && !prefixes.has(&tokens));
+            assert!(prefixes.load(&tokens, 10_000).is_none() && !prefixes.has(&tokens));
         }
+        prefixes.save(&tokens, &[7; 10_000]).unwrap();
+        assert!(prefixes.load(&tokens, 10_000).is_none(), "longer than any state of these tokens");
         for i in 0..30 {
             prefixes.save(&[i], b"s").unwrap();
         }

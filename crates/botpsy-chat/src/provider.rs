@@ -76,11 +76,9 @@ impl<'a> Reader<'a> {
         };
         let mut stream = DeltaStream::new(options, Box::new(new_id));
         let mut begun = Vec::new();
-        if request.continues
-            && let Some(content) = request.conversation.messages.last().and_then(|last| last.content.as_deref())
-        {
-            // What stands there already is not answered again, but it decides how the rest is read.
-            begun = stream.push(content);
+        if request.continues {
+            // What stands there already is not answered again; the reader only has to know that there is text.
+            begun = stream.push(&unlike(&request.stop));
             begun.retain(|delta| !matches!(delta, Delta::Content(_)));
         }
         let (message, arguments, one_call) = (ParsedMessage::default(), String::new(), request.one_call);
@@ -139,6 +137,12 @@ impl Listener for Reader<'_> {
         self.message.faults = self.stream.faults().to_vec();
         self.message
     }
+}
+
+/// A sign that is in none of these texts.
+fn unlike(texts: &[String]) -> String {
+    let mut signs = ('\u{e000}'..).map(String::from);
+    signs.find(|sign| !texts.iter().any(|text| text.contains(sign))).unwrap_or_default()
 }
 
 /// How an answer of known text ends: cut where the recording was cut.

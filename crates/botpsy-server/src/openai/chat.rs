@@ -35,11 +35,11 @@ pub(crate) async fn chat_completions(
     let stamp = Stamp::new(&app, "chatcmpl-", asked.fields.model.as_deref())?;
     let place = app.queue.enter().await?;
     let running = Running::start(&app, Conversing { provider: Arc::clone(&backend.provider), request }, n, place);
+    let ids = asked.fields.return_token_ids.unwrap_or(false);
     if asked.fields.stream == Some(true) {
         let wants_usage = asked.fields.stream_options.and_then(|options| options.include_usage).unwrap_or(false);
-        return sse::stream(running, ChatWriter::new(Arc::clone(&backend.model), stamp, wants_usage)).await;
+        return sse::stream(running, ChatWriter::new(Arc::clone(&backend.model), stamp, wants_usage, ids)).await;
     }
-    let ids = asked.fields.return_token_ids.unwrap_or(false);
     Ok(Json(whole(running, backend, stamp, ids).await?).into_response())
 }
 

@@ -18,6 +18,9 @@ pub(super) struct ChatWriter {
     model: Arc<ChatModel>,
     stamp: Stamp,
     wants_usage: bool,
+    wants_ids: bool,
+    /// Of the answer that is complete, and of its prompt.
+    ids: Option<(Vec<u32>, Vec<u32>)>,
     /// Which of the answers is being written.
     choice: u32,
     /// Of tokens whose text was not sent yet.
@@ -30,11 +33,13 @@ pub(super) struct ChatWriter {
 }
 
 impl ChatWriter {
-    pub(super) fn new(model: Arc<ChatModel>, stamp: Stamp, wants_usage: bool) -> ChatWriter {
+    pub(super) fn new(model: Arc<ChatModel>, stamp: Stamp, wants_usage: bool, wants_ids: bool) -> ChatWriter {
         ChatWriter {
             model,
             stamp,
             wants_usage,
+            wants_ids,
+            ids: None,
             choice: 0,
             logprobs: None,
             finish: FinishReason::default(),
@@ -46,11 +51,12 @@ impl ChatWriter {
 
     fn chunk(&mut self, delta: Value, finish_reason: Option<&'static str>) -> Event {
         let logprobs = self.logprobs.take();
-        let choices = vec![ChunkChoice { index: self.choice, delta, logprobs, finish_reason }];
+        let (token_ids, prompt_token_ids) = self.ids.take().unzip();
+        let choices = vec![ChunkChoice { index: self.choice, delta, logprobs, finish_reason, token_ids }];
         let timings = finish_reason.is_some().then_some(self.timings);
         let notices = if finish_reason.is_some() { std::mem::take(&mut self.notices) } else { Vec::new() };
         let notices = notices.iter().map(ToString::to_string).collect();
-        sse::json(&Chunk { notices, ..self.head(choices, self.wants_usage.then_some(None), timings) })
+        sse::json(&Chunk { notices, prompt_token_ids, ..self.head(choices, self.wants_usage.then_some(None), timings) })
     }
 
     fn head(&self, choices: Vec<ChunkChoice>, usage: Option<Option<Usage>>, timings: Option<Timings>) -> Chunk {
@@ -64,6 +70,7 @@ impl ChatWriter {
             choices,
             usage,
             timings,
+            prompt_token_ids: None,
             notices: Vec::new(),
         }
     }
@@ -92,6 +99,7 @@ impl Write for ChatWriter {
                 let answer = (*answer)?;
                 self.usage.add(&answer, self.choice > 0);
                 self.timings.add(&answer);
+                self.ids = self.wants_ids.then_some((answer.ids, answer.prompt_ids));
                 let event = self.chunk(json!({}), Some(self.finish.as_str()));
                 self.choice += 1;
                 Some(event)

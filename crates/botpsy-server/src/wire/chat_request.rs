@@ -1,7 +1,7 @@
 //! The body of a chat completion.
 
 use botpsy_chat::{ChatError, Request};
-use botpsy_text::conversation::{Conversation, Role};
+use botpsy_text::conversation::{Conversation, Message, Role};
 use botpsy_text::tool_call::ToolChoice;
 use botpsy_text::tool_call::constrain::AnswerFormat;
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,7 @@ impl ChatRequest {
             let n = tools.len();
             return Err(ApiError::field("tools", format!("tools has {n} entries: at most {MAX_TOOLS} are taken")));
         }
-        let conversation = Conversation::from_json(messages, tools).map_err(ChatError::from)?;
+        let mut conversation = Conversation::from_json(messages, tools).map_err(ChatError::from)?;
         let mut names: Vec<&str> = conversation.tools.iter().map(|tool| tool.name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -146,8 +146,9 @@ impl ChatRequest {
             }
         };
         self.effort(&mut overrides)?;
+        let continues = self.continues(&mut conversation)?;
         Ok(Request {
-            continues: self.continues(&conversation)?,
+            continues,
             format,
             stop: self.sampling.stops()?,
             one_call: fields.parallel_tool_calls == Some(false),
@@ -160,7 +161,16 @@ impl ChatRequest {
         })
     }
 
-    fn continues(&self, conversation: &Conversation) -> Result<bool, ApiError> {
+    fn continues(&self, conversation: &mut Conversation) -> Result<bool, ApiError> {
+        let is_blank = |message: &Message| {
+            message.role == Role::Assistant
+                && message.tool_calls.is_empty()
+                && message.content.as_deref().is_none_or(|content| content.trim().is_empty())
+        };
+        if conversation.messages.len() > 1 && self.fields.continue_final_message.is_none() {
+            // The place where the answer will stand, as some clients send it.
+            conversation.messages.pop_if(|last| is_blank(last));
+        }
         let begun = conversation
             .messages
             .last()
@@ -203,7 +213,10 @@ impl ChatRequest {
     fn effort(&self, overrides: &mut botpsy_chat::Overrides) -> Result<(), ApiError> {
         let (thinking, budget) = match self.fields.reasoning_effort.as_deref() {
             None => (None, None),
-            Some("none") => (Some(false), None),
+            Some("none") => {
+                overrides.thinking = Some(false);
+                (None, None)
+            }
             Some("minimal") => (Some(true), Some(128)),
             Some("low") => (Some(true), Some(512)),
             Some("medium") => (Some(true), Some(2048)),

@@ -94,6 +94,9 @@ pub(crate) struct Chunk {
     pub(crate) usage: Option<Option<Usage>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timings: Option<Timings>,
+    /// In the last piece of an answer, if they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) prompt_token_ids: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notices: Vec<String>,
 }
@@ -106,6 +109,9 @@ pub(crate) struct ChunkChoice {
     pub(crate) delta: Value,
     pub(crate) logprobs: Option<ChoiceLogprobs>,
     pub(crate) finish_reason: Option<&'static str>,
+    /// All of the answer, in its last piece, if they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token_ids: Option<Vec<u32>>,
 }
 
 /// Log-probabilities of the tokens of an answer, those of its reasoning and calls included.

@@ -80,6 +80,7 @@ const UNHONOURED: &[(&str, &[&str])] = &[
     ("best_of", &["1"]),
     ("suffix", &[r#""""#]),
     ("use_beam_search", &["false"]),
+    ("structured_outputs", &[]),
     ("guided_json", &[]),
     ("guided_regex", &[]),
     ("guided_choice", &[]),

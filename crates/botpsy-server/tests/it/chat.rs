@@ -209,6 +209,7 @@ fn stop_strings_limits_and_budgets_hold() {
     for off in [
         json!({ "thinking_budget": 0 }),
         json!({ "reasoning_effort": "none" }),
+        json!({ "reasoning_effort": "none", "chat_template_kwargs": { "enable_thinking": true } }),
         json!({ "chat_template_kwargs": { "enable_thinking": false } }),
     ] {
         let mut body = json!({ "messages": user("Hello"), "max_tokens": 12 });
@@ -236,6 +237,52 @@ fn an_answer_that_was_begun_is_gone_on_with() {
     opened["continue_final_message"] = true.into();
     opened["messages"] = user("hi");
     assert_eq!(served.chat(&opened).error(400)["param"], "messages[0]");
+}
+
+#[test]
+fn what_an_answer_began_with_is_neither_repeated_nor_read_again() {
+    let served = model_server();
+    let ask = |begun: &str, more: Value| {
+        let mut body = json!({ "messages": [user("Wake me at 7")[0], { "role": "assistant", "content": begun }],
+            "max_tokens": 6, "temperature": 0, "return_token_ids": true });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        served.chat(&body)
+    };
+    let text = |ids: &Value| served.post("/detokenize", &json!({ "tokens": ids })).ok()["content"].clone();
+    for begun in ["a <", "I see it", "Sure. </thi", "Hello  "] {
+        let reply = ask(begun, json!({ "tool_choice": "none" })).ok();
+        let choice = &reply["choices"][0];
+        let content = choice["message"]["content"].as_str().unwrap_or_default();
+        assert!(text(&choice["token_ids"]).as_str().unwrap().trim_end().starts_with(content.trim_end()), "{reply}");
+    }
+    // A stop string that stands in what was begun ends nothing.
+    let reply = ask("Sure", json!({ "stop": "ur" })).ok();
+    assert_eq!(reply["usage"]["completion_tokens"], 6, "{reply}");
+    for begun in ["<tool_call>\n<function=a>", "<think>\nhm"] {
+        assert_eq!(ask(begun, json!({})).error(400)["param"], "messages[1]");
+    }
+    assert_eq!(
+        ask("{\"a\":", json!({ "response_format": { "type": "json_object" } })).error(400)["param"],
+        "messages[1]"
+    );
+    // Nothing was begun: the thought is as if the message was not there.
+    let reply = ask(" ", json!({ "chat_template_kwargs": { "enable_thinking": false } })).ok();
+    assert!(reply["choices"][0]["message"].get("reasoning_content").is_none(), "{reply}");
+}
+
+#[test]
+fn the_last_piece_of_a_stream_has_the_ids_that_the_whole_answer_has() {
+    let served = model_server();
+    let mut body = json!({ "messages": user("Wake me at 7"), "n": 2, "max_tokens": 12, "return_token_ids": true });
+    let whole = served.chat(&body).ok();
+    body["stream"] = true.into();
+    let chunks = served.chat(&body).chunks();
+    let last: Vec<&Value> = chunks.iter().filter(|chunk| chunk["choices"][0]["finish_reason"].is_string()).collect();
+    assert_eq!(last.len(), 2);
+    for (chunk, choice) in last.iter().zip(whole["choices"].as_array().unwrap()) {
+        assert_eq!(chunk["choices"][0]["token_ids"], choice["token_ids"]);
+        assert_eq!(chunk["prompt_token_ids"], whole["prompt_token_ids"]);
+    }
 }
 
 #[test]

@@ -73,6 +73,19 @@ fn pages_of_other_sites_are_kept_out() {
 }
 
 #[test]
+fn pages_may_send_the_headers_of_their_clients_and_are_told_of_refusals() {
+    let (served, _) = told_server(Options { keys: vec!["one".into()], ..options() });
+    let origin = "http://localhost:3000";
+    let asked = "authorization,content-type,x-stainless-os";
+    let preflight = agent().options(served.url("/v1/chat/completions")).header("origin", origin);
+    let preflight = preflight.header("access-control-request-method", "POST");
+    let preflight = reply(preflight.header("access-control-request-headers", asked).call());
+    assert_eq!((preflight.status, preflight.header("access-control-allow-headers")), (204, Some(asked)));
+    let refused = with(&served, &[("origin", origin)]);
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (401, Some(origin)));
+}
+
+#[test]
 fn what_is_not_there_is_told_in_the_same_shape() {
     let (served, _) = told_server(options());
     for path in ["/", "/v1", "/v1/chat/completion", "/v2/models", "/v1/chat/completions/"] {

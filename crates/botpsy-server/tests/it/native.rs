@@ -18,6 +18,9 @@ fn tokens_go_there_and_back() {
     assert_eq!(served.post("/detokenize", &json!({ "tokens": plain["tokens"] })).ok()["content"], text);
     let chat = served.post("/tokenize", &json!({ "messages": user("hi") })).ok();
     assert_eq!(chat["count"], served.post("/apply-template", &json!({ "messages": user("hi") })).ok()["count"]);
+    let empty = json!([{ "role": "user", "content": null }]);
+    let rendered = served.post("/apply-template", &json!({ "messages": empty })).ok();
+    assert!(!rendered["prompt"].as_str().unwrap().contains("None"), "{rendered}");
     assert_eq!(served.post("/tokenize", &json!({})).error(400)["param"], "content");
     assert_eq!(served.post("/detokenize", &json!({ "tokens": [4_000_000] })).error(400)["param"], "tokens");
 }

@@ -138,7 +138,9 @@ impl Message {
     fn template_value(&self) -> Value {
         let mut value = Map::new();
         value.insert("role".to_owned(), self.role.as_str().into());
-        value.insert("content".to_owned(), self.content.clone().into());
+        // Templates print null as a word; of the assistant they know that there may be calls instead.
+        let nothing = if self.role == Role::Assistant { Value::Null } else { "".into() };
+        value.insert("content".to_owned(), self.content.clone().map_or(nothing, Value::from));
         let optional = [
             ("reasoning_content", &self.reasoning_content),
             ("tool_call_id", &self.tool_call_id),

@@ -51,6 +51,9 @@ const UNKNOWN: [&str; 13] = [
     "contentSchema",
 ];
 
+/// The types there are.
+const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "null", "array", "object"];
+
 /// Keywords that are kept as they stand.
 const KEPT: [&str; 6] = ["type", "required", "maxItems", "maxLength", "maxProperties", "multipleOf"];
 
@@ -173,6 +176,7 @@ impl<'a> Builder<'a> {
                 "has a number with more digits than are read exactly"
             }
             "const" | "enum" if has_tag(value) => "the format of calls cannot carry it",
+            "type" if !is_type(value) => "is no type of JSON Schema",
             "$ref" if resolve(self.root, value).is_none() => "leads nowhere",
             "pattern" => {
                 let pattern = value.as_str().unwrap_or_default();
@@ -253,6 +257,12 @@ impl<'a> Builder<'a> {
             _ => None,
         }
     }
+}
+
+/// Whether it is a type, or a list of types.
+fn is_type(value: &Value) -> bool {
+    let is_name = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
+    value.as_array().map_or_else(|| is_name(value), |names| names.iter().all(is_name))
 }
 
 /// Beside an exclusive bound that is a whole number, the next number of 15 digits as an inclusive one: between 0 and 0.5,
