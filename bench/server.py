@@ -147,7 +147,7 @@ def round_of(command, home, args, salt, found):
     note("four together", made / (time.perf_counter() - begin))
     note("memory", server.memory())
     # What is kept on disk is written beside the answers.
-    time.sleep(1)
+    time.sleep(3)
     server.stop()
     server = Server(command, home)
     note("start, tools", server.chat([system, {"role": "user", "content": "And on Tuesday?"}], offered, 4)[0] - server.begin)

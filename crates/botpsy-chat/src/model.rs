@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
 use botpsy_format::FileBytes;
@@ -34,6 +35,9 @@ const TURN_END: &str = "<|im_end|>\n";
 
 /// Snapshots where bytes bound them.
 const MAX_SNAPSHOTS: usize = 1024;
+
+/// How long a prefix waits until it is written to the disk.
+const BEFORE_SAVING: Duration = Duration::from_millis(700);
 
 /// Tokens of context when nobody says.
 const CONTEXT: usize = 32_768;
@@ -410,11 +414,14 @@ impl ChatModel {
         completion.message = reader.finish(stop);
         if let (Some(prefixes), Some(shared)) = (&self.prefixes, shared)
             && !prefixes.has(&shared)
-            && let Some(bytes) = session.mark_bytes(&shared)
+            && let Some(mark) = session.mark(&shared)
         {
-            // Beside the answer, which must not wait for a disk.
+            // Neither this answer nor one that follows at once waits for a disk.
             let prefixes = prefixes.clone();
-            std::thread::spawn(move || prefixes.save(&shared, &bytes));
+            std::thread::spawn(move || {
+                std::thread::sleep(BEFORE_SAVING);
+                prefixes.has(&shared) || prefixes.save(&shared, &mark.to_bytes()).is_ok()
+            });
         }
         Ok(completion)
     }

@@ -1,7 +1,7 @@
 //! Prefixes of prompts that outlive the program: the system message and the tools, which every start would read again.
 //!
 //! One file per prefix: the line `botpsy prefix 2`, a line with what the state depends on, the number of tokens and the tokens
-//! (u32, little end first), the state, and a digest of all that: the SHA-256 of the SHA-256 of its halves. A file that is not as it should be is no file.
+//! (u32, little end first), the state, and a digest: the SHA-256 of what stands before the state and of the SHA-256 of each half of it. A file that is not as it should be is no file.
 
 use std::fs;
 use std::io::Write;
@@ -62,7 +62,8 @@ impl Prefixes {
         let mut bytes = about.and_then(|_| fs::read(&path).ok())?;
         let digest = bytes.split_off(bytes.len().saturating_sub(32));
         let head = self.head(tokens);
-        if digest_of(&bytes)[..] != digest[..] || !bytes.starts_with(&head) {
+        let state = bytes.strip_prefix(&head[..]);
+        if state.is_none_or(|state| digest_of(&head, state, true) != digest) {
             // Cut, damaged, or of another hash's making: it would only be read again.
             let _ = fs::remove_file(&path);
             return None;
@@ -77,10 +78,11 @@ impl Prefixes {
         fs::create_dir_all(&self.folder)?;
         let path = self.path(tokens);
         let part = path.with_extension(format!("{}.part", std::process::id()));
-        let mut bytes = [&self.head(tokens), state].concat();
-        bytes.extend(digest_of(&bytes));
+        let head = self.head(tokens);
         let written = private(&part).and_then(|mut file| {
-            file.write_all(&bytes)?;
+            file.write_all(&head)?;
+            file.write_all(state)?;
+            file.write_all(&digest_of(&head, state, false))?;
             file.sync_all()
         });
         let kept = written.and_then(|()| fs::rename(&part, &path));
@@ -120,15 +122,19 @@ impl Prefixes {
     }
 }
 
-/// Halves at once: whoever restarted waits for it.
-fn digest_of(bytes: &[u8]) -> Vec<u8> {
-    let (first, second) = bytes.split_at(bytes.len() / 2);
-    let halves = std::thread::scope(|scope| {
-        let first = scope.spawn(|| Sha256::digest(first));
-        let second = Sha256::digest(second);
-        [first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), second]
-    });
-    Sha256::digest(halves.concat()).to_vec()
+/// The digest of a file; `at_once` takes two threads for it, where somebody waits.
+fn digest_of(head: &[u8], state: &[u8], at_once: bool) -> Vec<u8> {
+    let (first, second) = state.split_at(state.len() / 2);
+    let (first, second) = if at_once {
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| Sha256::digest(first));
+            let second = Sha256::digest(second);
+            (first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), second)
+        })
+    } else {
+        (Sha256::digest(first), Sha256::digest(second))
+    };
+    Sha256::new().chain_update(head).chain_update(first).chain_update(second).finalize().to_vec()
 }
 
 /// A new file that only its owner reads: a state tells of the text that led to it.

@@ -83,10 +83,10 @@ impl Session {
         serving.max().unwrap_or(0).max(self.shares(prompt))
     }
 
-    /// The state at the snapshot after exactly these tokens, if there is one: as [`Session::adopt`] takes it.
-    pub fn mark_bytes(&self, tokens: &[TokenId]) -> Option<Vec<u8>> {
+    /// The snapshot after exactly these tokens, if there is one.
+    pub fn mark(&self, tokens: &[TokenId]) -> Option<Snapshot> {
         let mark = self.marks().iter().find(|mark| mark.tokens == tokens).cloned();
-        mark.map(|mark| mark.state.to_bytes())
+        mark.map(|timeline| Snapshot { engine: self.engine.clone(), timeline })
     }
 
     /// Takes a state that another run of this program computed for these tokens, with the same model on the same instruction
@@ -294,6 +294,11 @@ impl Session {
 }
 
 impl Snapshot {
+    /// The state, as [`Session::adopt`] takes it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.timeline.state.to_bytes()
+    }
+
     /// The tokens up to this point.
     pub fn tokens(&self) -> &[TokenId] {
         &self.timeline.tokens
