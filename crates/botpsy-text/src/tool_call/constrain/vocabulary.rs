@@ -11,10 +11,12 @@ use super::guard::Marked;
 use crate::tokenizer::{self, TokenKind, Tokenizer};
 use crate::tool_call::{CALL_CLOSE, CALL_OPEN, THINK_CLOSE};
 
-/// Compiled grammars that are kept for the next request with the same tools.
-const MAX_KEPT: usize = 2048;
-/// The most bytes of their texts together: what a grammar takes grows with its text, and clients write those.
-const MAX_KEPT_BYTES: usize = 4 << 20;
+/// Compiled grammars that are kept for the next call of the same tools; some 50 KB each.
+const MAX_KEPT: usize = 256;
+/// Bytes of the texts of grammars of which is known whether they can be compiled, for the next request with the same tools.
+const MAX_KNOWN_BYTES: usize = 4 << 20;
+/// The longest text of a grammar that is kept: what it takes grows with its text, and clients write those.
+const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// Tokens that are in order anywhere in a text, in JSON too, and are looked at together: nearly all of a vocabulary.
 const PLAIN_TEXT: &str = r#"[^<"\\\x00-\x1F\x7F]{1,16}"#;
@@ -43,9 +45,11 @@ pub struct Grammars {
 /// What was compiled.
 #[derive(Default)]
 struct Kept {
-    /// By text; a failure is kept too.
-    grammars: HashMap<String, Result<Matcher, String>>,
-    /// Of the texts.
+    /// By text.
+    grammars: HashMap<String, Matcher>,
+    /// By text: what is wrong with it, if anything is.
+    known: HashMap<String, Result<(), String>>,
+    /// Of the texts of those.
     n_bytes: usize,
 }
 
@@ -103,12 +107,12 @@ impl Grammars {
 
     /// Whether a grammar in Lark's form can be compiled.
     pub(super) fn check(&self, text: &str) -> Result<(), String> {
-        self.made(text, || TopLevelGrammar::from_lark(text.to_owned()), |_| ())
+        self.checked(text, || TopLevelGrammar::from_lark(text.to_owned()))
     }
 
     /// Whether a JSON Schema can be compiled.
     pub(super) fn check_json(&self, schema: &serde_json::Value) -> Result<(), String> {
-        self.made(&schema.to_string(), || TopLevelGrammar::from_json_schema(schema.clone()), |_| ())
+        self.checked(&schema.to_string(), || TopLevelGrammar::from_json_schema(schema.clone()))
     }
 
     /// Whether a JSON Schema can be compiled and allows this value.
@@ -119,33 +123,44 @@ impl Grammars {
     }
 
     fn matcher(&self, text: &str, grammar: impl FnOnce() -> TopLevelGrammar) -> Result<Matcher, String> {
-        self.made(text, grammar, Matcher::deep_clone)
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(matcher) = kept.grammars.get(text) {
+            return Ok(matcher.deep_clone());
+        }
+        let matcher = self.compiled(grammar())?;
+        if kept.grammars.len() >= MAX_KEPT {
+            kept.grammars.clear();
+        }
+        if text.len() <= MAX_TEXT_BYTES {
+            kept.grammars.insert(text.to_owned(), matcher.deep_clone());
+        }
+        Ok(matcher)
     }
 
-    fn made<T>(
-        &self,
-        text: &str,
-        grammar: impl FnOnce() -> TopLevelGrammar,
-        use_it: impl FnOnce(&Matcher) -> T,
-    ) -> Result<T, String> {
+    fn checked(&self, text: &str, grammar: impl FnOnce() -> TopLevelGrammar) -> Result<(), String> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.grammars.contains_key(text) {
-            if kept.grammars.len() >= MAX_KEPT || kept.n_bytes + text.len() > MAX_KEPT_BYTES {
-                *kept = Kept::default();
-            }
-            kept.n_bytes += text.len();
+        if let Some(known) = kept.known.get(text) {
+            return known.clone();
         }
-        let made = kept.grammars.entry(text.to_owned()).or_insert_with(|| {
-            let parser = self.factory.create_parser(grammar()).map_err(|error| error.to_string())?;
-            let mut matcher = Matcher::new(Ok(parser));
-            // Some faults show only when the first mask is asked for.
-            matcher.compute_mask().map_err(|error| {
-                // The rest is the state of the parser.
-                error.to_string().lines().next().unwrap_or_default().trim_end_matches("<state>").to_owned()
-            })?;
-            Ok(matcher)
-        });
-        made.as_ref().map(use_it).map_err(Clone::clone)
+        let found = self.compiled(grammar()).map(drop);
+        if kept.n_bytes + text.len() > MAX_KNOWN_BYTES {
+            kept.known.clear();
+            kept.n_bytes = 0;
+        }
+        kept.n_bytes += text.len();
+        kept.known.insert(text.to_owned(), found.clone());
+        found
+    }
+
+    fn compiled(&self, grammar: TopLevelGrammar) -> Result<Matcher, String> {
+        let parser = self.factory.create_parser(grammar).map_err(|error| error.to_string())?;
+        let mut matcher = Matcher::new(Ok(parser));
+        // Some faults show only when the first mask is asked for.
+        matcher.compute_mask().map_err(|error| {
+            // The rest is the state of the parser.
+            error.to_string().lines().next().unwrap_or_default().trim_end_matches("<state>").to_owned()
+        })?;
+        Ok(matcher)
     }
 
     /// The bytes of a token, as a grammar sees them.
