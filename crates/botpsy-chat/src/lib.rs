@@ -27,15 +27,17 @@ mod replay;
 mod request;
 mod scripted;
 mod settings;
+mod source;
 mod vocabulary;
 
 pub use answer::{ChatEvent, Completion, Notice};
 pub use error::ChatError;
-pub use model::{ChatModel, LoadOptions, ModelSource, Prompted};
+pub use model::{ChatModel, LoadOptions, Prompted};
 pub use plain::TextRequest;
 pub use provider::Provider;
 pub use replay::{Recorder, Replay};
 pub use request::Request;
 pub use scripted::{Script, Scripted};
 pub use settings::{Overrides, Settings};
+pub use source::ModelSource;
 pub use vocabulary::Vocabulary;

@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
-use botpsy_format::FileBytes;
 use botpsy_kernels::attention::KvType;
 use botpsy_kernels::{Context, Isa, ThreadPool};
-use botpsy_model::{Activations, Checkpoint, Config, Model};
+use botpsy_model::{Activations, Config, Model};
 use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
@@ -24,6 +23,7 @@ use crate::memory::{available_bytes, bearable_context};
 use crate::plain::PlainReader;
 use crate::prefixes::Prefixes;
 use crate::provider::{Listener, Reader};
+use crate::source::ModelSource;
 use crate::vocabulary::Vocabulary;
 use crate::{ChatError, ChatEvent, Completion, Notice, Overrides, Provider, Request, Settings, TextRequest};
 
@@ -41,28 +41,6 @@ const BEFORE_SAVING: Duration = Duration::from_millis(700);
 
 /// Tokens of context when nobody says.
 const CONTEXT: usize = 32_768;
-
-/// Where a model comes from.
-#[derive(Clone, Debug)]
-pub enum ModelSource {
-    /// A GGUF file, or a folder with safetensors.
-    Path(PathBuf),
-    /// A GGUF file inside the program; the label names it.
-    Embedded(&'static [u8], &'static str),
-}
-
-impl ModelSource {
-    /// Opens it without loading any weights.
-    ///
-    /// # Errors
-    /// If it cannot be read or is no checkpoint.
-    pub fn open(&self) -> Result<Checkpoint, ChatError> {
-        Ok(match self {
-            ModelSource::Path(path) => Checkpoint::open(path)?,
-            ModelSource::Embedded(bytes, label) => Checkpoint::from_bytes(FileBytes::from(*bytes), label)?,
-        })
-    }
-}
 
 /// How a model is loaded; `Default` is what a person gets who says nothing.
 #[derive(Clone, Debug, Default)]

@@ -200,9 +200,13 @@ impl Constraint {
         let bytes = step.matcher.deep_clone().compute_ff_bytes();
         // A token that is no text stands there as a byte that no text has.
         let bytes = bytes.split(|byte| *byte == TokTrie::SPECIAL_TOKEN_MARKER).next().unwrap_or_default();
-        let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
         let (written, ids) = &self.call;
-        let Ok(written) = std::str::from_utf8(written) else { return Vec::new() };
+        let (Ok(text), Ok(written)) = (std::str::from_utf8(bytes), std::str::from_utf8(written)) else {
+            return Vec::new();
+        };
+        if text.is_empty() {
+            return Vec::new();
+        }
         let all = format!("{written}{text}");
         // How the last word is written depends on what follows, unless a step ends there.
         let open =
