@@ -1,0 +1,1 @@
+//! The gate: what a call may do.

@@ -1,0 +1,2 @@
+//! The assistant, from outside.
+#![allow(clippy::unwrap_used)]
