@@ -43,7 +43,7 @@ pub(super) fn tools() -> Vec<BuiltIn> {
 /// How much of an event is meant.
 enum Scope {
     All,
-    One(Occurrence),
+    One(Box<Occurrence>),
 }
 
 fn change(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolError> {
@@ -175,7 +175,7 @@ fn scope(
     match (day.to_lowercase().as_str(), named) {
         ("all" | "all of them" | "all of it" | "every" | "always" | "series", _) => return Ok(Scope::All),
         ("this" | "only this" | "this one" | "one" | "this day", Some(occurrence)) => {
-            return Ok(Scope::One(occurrence.clone()));
+            return Ok(Scope::One(Box::new(occurrence.clone())));
         }
         _ => {}
     }
@@ -183,7 +183,7 @@ fn scope(
     let mut there = event.between(&from, &to);
     match there.len() {
         0 => Err(ToolError::Missing(format!("`{title}` does not happen on {}", from.strftime("%A %-d %B %Y")))),
-        1 => Ok(Scope::One(there.remove(0))),
+        1 => Ok(Scope::One(Box::new(there.remove(0)))),
         _ => {
             let times: Vec<String> = there.iter().take(8).map(say).collect();
             Err(ToolError::Ask { question: format!("Which one: {}?", times.join("; or ")) })
@@ -194,7 +194,7 @@ fn scope(
 /// The occurrence whose times are shown, and from which new times are counted.
 fn base(event: &StoredEvent, scope: &Scope, named: Option<Occurrence>, world: World) -> Result<Occurrence, ToolError> {
     let found = match scope {
-        Scope::One(occurrence) => Some(occurrence.clone()),
+        Scope::One(occurrence) => Some((**occurrence).clone()),
         Scope::All => named.or_else(|| {
             let local = world.now.time_zone();
             let coming = later(world.now, 3660).ok().and_then(|to| event.between(world.now, &to).into_iter().next());

@@ -152,10 +152,9 @@ fn with_items(text: &str, there: &[Item], new: &[String]) -> String {
     let added: String = new.iter().map(|item| format!("- [ ] {item}{end}")).collect();
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let at = there.last().map_or(lines.len(), |item| item.line + 1);
-    if let Some(last) = at.checked_sub(1).and_then(|i| lines.get_mut(i)) {
-        if !last.ends_with('\n') {
-            last.push_str(end);
-        }
+    let last = at.checked_sub(1).and_then(|i| lines.get_mut(i)).filter(|last| !last.ends_with('\n'));
+    if let Some(last) = last {
+        last.push_str(end);
     }
     lines.insert(at, added);
     lines.concat()

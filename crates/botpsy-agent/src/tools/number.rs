@@ -159,7 +159,7 @@ fn decimal(n: i128, d: i128) -> Option<String> {
     while rest != 1 {
         // Each further digit takes a two and a five out of the denominator.
         let (two, five) = (rest % 2 == 0, rest % 5 == 0);
-        if !two && !five || digits == 20 {
+        if !(two || five) || digits == 20 {
             return None;
         }
         rest = if two { rest / 2 } else { rest };

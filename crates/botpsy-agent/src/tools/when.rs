@@ -224,17 +224,12 @@ fn say_day(day: &str) -> String {
 /// Times as machines write them come first; words are read by [`time::read`].
 fn read(text: &str, now: &Zoned) -> Reading {
     let text = text.trim();
-    if let Some((from, to)) = text.split_once('/') {
-        if let (Some(from), Some(to)) = (machine(from, now), machine(to, now)) {
-            let from = match from {
-                Reading::Range(from, _) | Reading::Instant(from) => from,
-                other => return other,
-            };
-            return match to {
-                Reading::Range(_, to) | Reading::Instant(to) if from < to => Reading::Range(from, to),
-                _ => Reading::Unknown { reason: "it ends before it begins".to_owned() },
-            };
-        }
+    let both = text.split_once('/').and_then(|(from, to)| Some((machine(from, now)?, machine(to, now)?)));
+    if let Some((Reading::Range(from, _) | Reading::Instant(from), to)) = both {
+        return match to {
+            Reading::Range(_, to) | Reading::Instant(to) if from < to => Reading::Range(from, to),
+            _ => Reading::Unknown { reason: "it ends before it begins".to_owned() },
+        };
     }
     machine(text, now).unwrap_or_else(|| time::read(text, now))
 }

@@ -91,10 +91,10 @@ pub fn amend(text: &str, uid: &str, key: Option<&Stamp>, change: &Amend, now: &Z
         (None, _, Some(master)) => (master.lines.clone(), document.lines[master.lines.clone()].to_vec()),
         _ => return Err("the event is not there any more".to_owned()),
     };
-    if let (None, Some(master), Some((start, _))) = (key, master, &change.times) {
-        if master.repeats() {
-            shift_series(&mut block, master, start, end)?;
-        }
+    if let (None, Some(master), Some((start, _))) = (key, master, &change.times)
+        && master.repeats()
+    {
+        shift_series(&mut block, master, start, end)?;
     }
     change_block(&mut block, change, now, end);
     let shift = match (key, master, &change.times) {
@@ -216,10 +216,8 @@ fn shift_series(block: &mut Vec<Line>, master: &Event, start: &Stamp, end: &str)
         return Err("it repeats: make a new event instead of turning hours into days".to_owned());
     }
     let (from, to) = (master.start.civil(), start.civil_as(&master.start));
-    if from.date() != to.date() {
-        if let Some(rule) = &master.rrule {
-            set(block, "RRULE", "", &shift_rule(rule, from.weekday(), to.weekday())?, end);
-        }
+    if let Some(rule) = master.rrule.as_ref().filter(|_| from.date() != to.date()) {
+        set(block, "RRULE", "", &shift_rule(rule, from.weekday(), to.weekday())?, end);
     }
     let shift = to - from;
     for (name, stamps) in [("EXDATE", &master.exdates), ("RDATE", &master.rdates)] {
