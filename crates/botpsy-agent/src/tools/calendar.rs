@@ -59,15 +59,20 @@ pub(super) fn tools() -> Vec<BuiltIn> {
 
 fn create(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolError> {
     let title = line(arguments, "title")?;
-    let start = when::start(&line(arguments, "start")?, world.now)?;
-    let end = end_of_new(arguments, &start, world.now)?;
-    let rrule = match optional_line(arguments, "repeat")? {
-        Some(words) => Some(when::repeat(&words, &start.at)?),
-        None => start.rrule.clone(),
+    let mut start = when::start(&line(arguments, "start")?, world.now)?;
+    let mut end = end_of_new(arguments, &start, world.now)?;
+    let words = optional_line(arguments, "repeat")?.or(start.rrule.clone());
+    let rrule = match words {
+        Some(words) => {
+            let (rule, first) = when::repeat(&words, &start.at)?;
+            let length = end.datetime() - start.at.datetime();
+            let bad = |error: jiff::Error| problem("repeat", &error.to_string());
+            let last = first.datetime().checked_add(length).map_err(bad)?;
+            (start.at, end) = (first, world.now.time_zone().to_zoned(last).map_err(bad)?);
+            Some(rule)
+        }
+        None => None,
     };
-    if let Some(rule) = &rrule {
-        ics::check_rule(rule, &start.at).map_err(|why| problem("repeat", &why))?;
-    }
     let stamp = |moment: &Zoned| if start.is_days { Stamp::Day(moment.date()) } else { Stamp::of(moment) };
     let new = NewEvent {
         uid: new_id("botpsy-"),
@@ -135,7 +140,7 @@ fn list(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolError>
         None => (world.now.clone(), later(world.now, 7)?),
     };
     let agenda = world.store.events(&from, &to)?;
-    Ok(Plan::Answer(answer(&agenda, Some(say_span(&from, &to, false)))))
+    Ok(Plan::Answer(answer(&agenda, Some(when::say_range(&from, &to)))))
 }
 
 fn find(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolError> {

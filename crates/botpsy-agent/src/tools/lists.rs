@@ -10,7 +10,8 @@ use crate::store::{Change, Note, Op, Place, has_words, normalize};
 use crate::{Effect, Output, Plan, Role, ToolError, Undo, World};
 
 pub(super) fn tools() -> Vec<BuiltIn> {
-    let writes = (Effect::Write, Output::Service, Undo::InverseCall);
+    // Answers name the list and its items, and anybody may have written them.
+    let writes = (Effect::Write, Output::ThirdParty, Undo::InverseCall);
     let list = |role| text("list", role, "The name of the list, e.g. shopping.");
     let items = |description| texts("items", Role::Key, description);
     vec![
@@ -38,7 +39,7 @@ pub(super) fn tools() -> Vec<BuiltIn> {
         tool(
             "remove_from_list",
             "Removes items from a list.",
-            (Effect::Destructive, Output::Service, Undo::Trash),
+            (Effect::Destructive, Output::ThirdParty, Undo::Trash),
             vec![list(Role::Object), items("Which items.")],
             remove,
         ),

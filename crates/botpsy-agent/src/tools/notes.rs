@@ -16,6 +16,8 @@ const MAX_LISTED: usize = 20;
 
 pub(super) fn tools() -> Vec<BuiltIn> {
     let writes = (Effect::Write, Output::Service, Undo::InverseCall);
+    // The answer names the note, and anybody may have written its title.
+    let edits = (Effect::Write, Output::ThirdParty, Undo::InverseCall);
     let reads = (Effect::Read, Output::ThirdParty, Undo::None);
     let note = |role| text("note", role, "Its id, or words of its title.");
     vec![
@@ -37,7 +39,7 @@ pub(super) fn tools() -> Vec<BuiltIn> {
         tool(
             "append_note",
             "Adds text at the end of a note.",
-            writes,
+            edits,
             vec![note(Role::Object), text("text", Role::Content, "What to add.")],
             append,
         ),

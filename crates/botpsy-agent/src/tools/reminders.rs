@@ -85,11 +85,13 @@ fn set_timer(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolE
 /// When, and how often; nothing can ring in the past.
 fn due(arguments: &Map<String, Value>, now: &Zoned) -> Result<(Zoned, Option<String>), ToolError> {
     let Start { at, rrule, .. } = when::moment(&line(arguments, "time")?, now)?;
-    let rrule = match optional_line(arguments, "repeat")? {
-        Some(words) => Some(when::repeat(&words, &at)?),
-        None => rrule,
-    };
-    future(at, rrule, now)
+    match optional_line(arguments, "repeat")?.or(rrule) {
+        Some(words) => {
+            let (rule, first) = when::repeat(&words, &at)?;
+            future(first, Some(rule), now)
+        }
+        None => future(at, None, now),
+    }
 }
 
 fn future(at: Zoned, rrule: Option<String>, now: &Zoned) -> Result<(Zoned, Option<String>), ToolError> {
@@ -140,7 +142,10 @@ fn change(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolErro
     }
     match optional_line(arguments, "repeat")?.as_deref() {
         Some("never" | "none" | "no") => after.rrule = None,
-        Some(words) => after.rrule = Some(when::repeat(words, &after.due)?),
+        Some(words) => {
+            let (rule, first) = when::repeat(words, &after.due)?;
+            (after.rrule, after.due) = (Some(rule), first);
+        }
         None => {}
     }
     if after == before {

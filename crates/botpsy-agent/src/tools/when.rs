@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Span, Timestamp, Unit, Zoned};
 
 use super::args::problem;
 use crate::ToolError;
-use crate::store::ics::check_rule;
+use crate::store::ics::{check_rule, next_after};
 use crate::time::{self, Reading};
 
 /// A time that something begins, and what the words said besides.
@@ -30,9 +30,18 @@ pub(super) fn start(text: &str, now: &Zoned) -> Result<Start, ToolError> {
         Reading::Instant(moment) => Ok(at(moment)),
         Reading::Range(from, to) => {
             let is_days = is_midnight(&from) && is_midnight(&to);
-            Ok(Start { end: Some(to), is_days, ..at(from) })
+            // `3 to 5 pm` is a start and an end; `tomorrow afternoon` and `next week` are only about then.
+            let is_long = to.duration_since(&from) > SignedDuration::from_hours(24 * 4);
+            match !text.contains(|c: char| c.is_ascii_digit()) && (!is_days || is_long) {
+                true => Err(vague(text, is_long)),
+                false => Ok(Start { end: Some(to), is_days, ..at(from) }),
+            }
         }
-        Reading::Recurrence { first, rrule } => Ok(Start { rrule: Some(rrule), ..at(first) }),
+        Reading::Recurrence { first, rrule } => {
+            let is_days = is_midnight(&first) && !rrule.starts_with("FREQ=HOURLY") && !text.contains("midnight");
+            let end = is_days.then(|| first.checked_add(Span::new().days(1)).ok()).flatten();
+            Ok(Start { rrule: Some(rrule), end, is_days, ..at(first) })
+        }
         Reading::Duration(length) => now.checked_add(length).map(at).map_err(|error| unknown(text, &error.to_string())),
         Reading::Ambiguous { question, choices } => Err(ambiguous(question, &choices)),
         Reading::Unknown { reason } => Err(unknown(text, &reason)),
@@ -47,7 +56,7 @@ pub(super) fn moment(text: &str, now: &Zoned) -> Result<Start, ToolError> {
     let start = start(text, now)?;
     match start.end {
         None => Ok(start),
-        Some(_) => Err(ToolError::Ask { question: format!("At what time, for `{text}`?") }),
+        Some(_) => Err(vague(text, false)),
     }
 }
 
@@ -56,6 +65,9 @@ pub(super) fn moment(text: &str, now: &Zoned) -> Result<Start, ToolError> {
 /// # Errors
 /// If only the owner can say it.
 pub(super) fn span(text: &str, now: &Zoned) -> Result<(Zoned, Zoned), ToolError> {
+    if let Reading::Range(from, to) = read(text, now) {
+        return Ok((from, to));
+    }
     let start = start(text, now)?;
     if let Some(end) = start.end {
         return Ok((start.at, end));
@@ -83,11 +95,11 @@ pub(super) fn duration(name: &str, text: &str, now: &Zoned) -> Result<SignedDura
     if is_sane { Ok(read) } else { Err(problem(name, "it must be between a second and a year")) }
 }
 
-/// A rule for something that happens first at `first`.
+/// A rule for something that is to happen first at `first`, and the first time at or after it that the rule allows.
 ///
 /// # Errors
 /// If it is no rule.
-pub(super) fn repeat(text: &str, first: &Zoned) -> Result<String, ToolError> {
+pub(super) fn repeat(text: &str, first: &Zoned) -> Result<(String, Zoned), ToolError> {
     let normal = text.trim().to_lowercase();
     let plain = normal.strip_prefix("every ").unwrap_or(&normal);
     let rule = match plain {
@@ -105,7 +117,11 @@ pub(super) fn repeat(text: &str, first: &Zoned) -> Result<String, ToolError> {
         },
     };
     check_rule(&rule, first).map_err(|why| problem("repeat", &why))?;
-    Ok(rule)
+    let before = first.checked_sub(SignedDuration::from_secs(1)).unwrap_or_else(|_| first.clone());
+    match next_after(&rule, first, &before) {
+        Some(first) => Ok((rule, first)),
+        None => Err(problem("repeat", "by this rule it never happens")),
+    }
 }
 
 /// Whether the words name an hour and no day.
@@ -140,6 +156,11 @@ pub fn say_span(start: &Zoned, end: &Zoned, is_all_day: bool) -> String {
     }
     let end_text = if start.date() == end.date() { String::new() } else { format!("{}, ", day(end)) };
     format!("{}, {} to {end_text}{} ({})", day(start), clock(start), clock(end), start.strftime("%Q"))
+}
+
+/// A time in which several things happen.
+pub(super) fn say_range(from: &Zoned, to: &Zoned) -> String {
+    say_span(from, to, is_midnight(from) && is_midnight(to))
 }
 
 /// As machines write it, with the offset: `2026-12-04T15:00:00+01:00`.
@@ -239,7 +260,7 @@ fn machine(text: &str, now: &Zoned) -> Option<Reading> {
     if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.contains('-') {
         return None;
     }
-    if let Some(date) = Date::strptime("%Y-%m-%d", text).ok() {
+    if let Ok(date) = Date::strptime("%Y-%m-%d", text) {
         let from = date.to_zoned(zone.clone()).ok()?;
         return Some(Reading::Range(from.clone(), from.checked_add(Span::new().days(1)).ok()?));
     }
@@ -255,6 +276,11 @@ fn machine(text: &str, now: &Zoned) -> Option<Reading> {
 
 fn is_midnight(moment: &Zoned) -> bool {
     moment.start_of_day().is_ok_and(|start| start == *moment)
+}
+
+fn vague(text: &str, is_long: bool) -> ToolError {
+    let what = if is_long { "On which day, and at what time" } else { "At what time" };
+    ToolError::Ask { question: format!("{what}, for `{text}`?") }
 }
 
 fn ambiguous(question: String, choices: &[Zoned]) -> ToolError {

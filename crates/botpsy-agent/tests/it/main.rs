@@ -3,6 +3,7 @@
 
 mod calendar;
 mod desk;
+mod filled;
 mod foreign;
 mod import;
 mod lists;

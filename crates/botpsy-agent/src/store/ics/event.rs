@@ -83,11 +83,12 @@ pub(super) fn read(document: &Document) -> (Vec<Event>, Vec<String>) {
 /// The lines of an event that are its own, with their places.
 pub(super) fn own_lines(lines: &[Line], range: Range<usize>) -> Vec<(usize, &Line)> {
     let (mut own, mut depth) = (Vec::new(), 0_usize);
-    for i in range.start + 1..range.end.saturating_sub(1) {
-        match lines[i].name.as_str() {
+    let inner = range.start + 1..range.end.saturating_sub(1);
+    for (i, line) in lines.iter().enumerate().take(inner.end).skip(inner.start) {
+        match line.name.as_str() {
             "BEGIN" => depth += 1,
             "END" => depth = depth.saturating_sub(1),
-            _ if depth == 0 => own.push((i, &lines[i])),
+            _ if depth == 0 => own.push((i, line)),
             _ => {}
         }
     }
