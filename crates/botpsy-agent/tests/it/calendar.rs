@@ -70,8 +70,8 @@ fn the_file_of_an_event() {
         DTSTAMP:20261130T110000Z
         DTSTART;TZID=Europe/Berlin:20261204T150000
         DTEND;TZID=Europe/Berlin:20261204T160000
-        SUMMARY:Ääkköset\, "quotes"\; and a very long title that is folded since 
-         it does not fit into 75 octets
+        SUMMARY:Ääkköset\, "quotes"\; and a very long title that is folded since
+          it does not fit into 75 octets
         DESCRIPTION:a\nb\\c
         RRULE:FREQ=WEEKLY
         END:VEVENT

@@ -62,6 +62,9 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (path, target) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        if path.is_dir() { copy(&path, &target) } else { drop(fs::copy(&path, &target).unwrap()) }
+        match path.is_dir() {
+            true => copy(&path, &target),
+            false => assert!(fs::copy(&path, &target).is_ok()),
+        }
     }
 }

@@ -23,7 +23,35 @@ fn the_tools() {
         )
     };
     let lines: String = tools::all().iter().map(|tool| line(tool.as_ref())).collect();
-    expect![[r#""#]].assert_eq(&lines);
+    expect![[r#"
+        create_event: Write, Service, InverseCall (duration KeyTime, end KeyTime, notes Content, place Content, repeat KeyTime, start KeyTime, title Key)
+        list_events: Read, ThirdParty, None (when Selector)
+        find_events: Read, ThirdParty, None (query Selector)
+        change_event: Write, ThirdParty, InverseCall (day KeyTime, end KeyTime, event Object, place Content, start KeyTime, title Key)
+        delete_event: Destructive, ThirdParty, Trash (day KeyTime, event Object)
+        set_alarm: Write, Service, InverseCall (label Key, repeat KeyTime, time KeyTime)
+        set_timer: Write, Service, InverseCall (duration KeyTime, label Key)
+        create_reminder: Write, Service, InverseCall (repeat KeyTime, text Key, time KeyTime)
+        list_reminders: Read, OwnAccount, None ()
+        change_reminder: Write, Service, InverseCall (reminder Object, repeat KeyTime, text Key, time KeyTime)
+        cancel_reminder: Destructive, OwnAccount, Trash (reminder Object)
+        create_note: Write, Service, InverseCall (text Content, title Key)
+        find_notes: Read, ThirdParty, None (query Selector)
+        read_note: Read, ThirdParty, None (note Selector)
+        append_note: Write, ThirdParty, InverseCall (note Object, text Content)
+        delete_note: Destructive, ThirdParty, Trash (note Object)
+        add_to_list: Write, ThirdParty, InverseCall (items Key, list Key)
+        show_list: Read, ThirdParty, None (list Selector)
+        check_off: Write, ThirdParty, InverseCall (items Key, list Object)
+        remove_from_list: Destructive, ThirdParty, Trash (items Key, list Object)
+        remember: MemoryWrite, Service, InverseCall (fact Key)
+        recall: Read, Memory, None (query Selector)
+        forget: Destructive, Memory, Trash (fact Object)
+        calculate: Read, Service, None (expression Other)
+        convert_units: Read, Service, None (from Other, to Other, value Other)
+        current_time: Read, Service, None (zone Other)
+        convert_time: Read, Service, None (from_zone Other, time Other, to_zone Other)
+    "#]].assert_eq(&lines);
 }
 
 #[test]
