@@ -106,7 +106,7 @@ impl Parser<'_> {
         let lower = self.written(at).starts_with(char::is_lowercase);
         let said = self.is_after(
             at,
-            &["on", "by", "next", "this", "last", "every", "each", "until", "till", "from", "to", "before", "after", "and"],
+            &["on", "by", "next", "this", "last", "every", "each", "until", "till", "from", "to", "before", "after"],
         );
         if self.is_running() && words::DOUBTFUL_DAYS.contains(&word) && !said && (lower || self.word(at + 1).is_some()) {
             return None;

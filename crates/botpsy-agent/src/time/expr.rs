@@ -1,7 +1,7 @@
 //! Whole expressions. Every reading of the words is tried, and the one that takes most of them is the one that was meant.
 
 use super::ast::{Day, Expr, When, Which};
-use super::parser::{Parsed, Parser};
+use super::parser::{Parsed, Parser, Ranges};
 use super::words;
 
 impl Parser<'_> {
@@ -39,7 +39,7 @@ impl Parser<'_> {
 
     /// `Monday to Wednesday`, `from Friday 3 pm to Saturday noon`, `3-5 March`, `now until 5 pm`.
     fn between(&self, at: usize) -> Parsed<Expr> {
-        if self.is_moving() {
+        if self.ranges() != Ranges::All {
             return None;
         }
         let start = self.skip(at, &["from", "between"]);

@@ -7,7 +7,7 @@ use jiff::Zoned;
 use super::Reading;
 use super::ast::{Day, Expr, When};
 use super::lex::{self, Kind, Token};
-use super::parser::{Care, Parser};
+use super::parser::{Care, Parser, Ranges};
 use super::words;
 
 /// After these `from 3 to 4` is a time and another one, not a range.
@@ -49,7 +49,7 @@ fn expression(text: &str, tokens: &[Token], at: usize) -> Option<(Expr, usize)> 
     }
     let before = &tokens[at.saturating_sub(SENTENCE)..at];
     let moves = before.iter().any(|token| matches!(&token.kind, Kind::Word(word) if MOVERS.contains(&word.as_str())));
-    let (expr, end) = Parser::new(text, tokens, at, Care::Running).moving(moves).expr(at)?;
+    let (expr, end) = Parser::new(text, tokens, at, Care::Running).with(if moves { Ranges::NotFrom } else { Ranges::All }).expr(at)?;
     (end > at && closes(tokens, end)).then_some((expr, end))
 }
 

@@ -21,6 +21,16 @@ pub(super) enum Care {
     Running,
 }
 
+/// Which ranges are read as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ranges {
+    All,
+    /// In a sentence that moves something `from 3 to 4` are two times.
+    NotFrom,
+    /// In `every day at 8 until 24 December` the hour is one and the end another.
+    None,
+}
+
 /// Tokens, and how they are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parser<'t> {
@@ -28,23 +38,22 @@ pub(super) struct Parser<'t> {
     tokens: &'t [Token],
     end: usize,
     care: Care,
-    /// Whether the sentence moves something, so that `from 3 to 4` are two times and no range.
-    moves: bool,
+    ranges: Ranges,
 }
 
 impl<'t> Parser<'t> {
     /// For an expression that starts at this token.
     pub(super) fn new(text: &'t str, tokens: &'t [Token], start: usize, care: Care) -> Parser<'t> {
-        Parser { text, tokens, end: tokens.len().min(start.saturating_add(MAX_TOKENS)), care, moves: false }
+        Parser { text, tokens, end: tokens.len().min(start.saturating_add(MAX_TOKENS)), care, ranges: Ranges::All }
     }
 
-    /// As it is, in a sentence that moves something or does not.
-    pub(super) fn moving(self, moves: bool) -> Parser<'t> {
-        Parser { moves, ..self }
+    /// The same, with these ranges.
+    pub(super) fn with(self, ranges: Ranges) -> Parser<'t> {
+        Parser { ranges, ..self }
     }
 
-    pub(super) fn is_moving(&self) -> bool {
-        self.moves
+    pub(super) fn ranges(&self) -> Ranges {
+        self.ranges
     }
 
     pub(super) fn is_running(&self) -> bool {

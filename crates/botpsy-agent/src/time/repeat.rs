@@ -3,7 +3,7 @@
 use jiff::civil::Weekday;
 
 use super::ast::{By, Day, Expr, Frequency, Month, Repeat, When, Which};
-use super::parser::{Parsed, Parser};
+use super::parser::{Parsed, Parser, Ranges};
 use super::words::{self, Part, Unit};
 
 const WORKDAYS: [Weekday; 5] =
@@ -229,7 +229,7 @@ impl Parser<'_> {
     fn more(&self, repeat: &mut Repeat, at: usize) -> Option<usize> {
         let comma = self.skip_mark(at, ',');
         self.more_days(repeat, self.skip(comma, &["on"])).or_else(|| self.more_limits(repeat, comma)).or_else(|| {
-            let (when, end) = self.when(comma)?;
+            let (when, end) = self.with(Ranges::None).when(comma)?;
             let fits = when.day.is_none() && when.until.is_none() && (when.clock.is_none() || repeat.clock.is_none());
             if !fits || (when.part.is_some() && repeat.part.is_some()) {
                 return None;

@@ -2,7 +2,7 @@
 
 use super::ast::{Clock, Day, Half, Length, Period, Which, When};
 use super::clock::Bare;
-use super::parser::{Parsed, Parser};
+use super::parser::{Parsed, Parser, Ranges};
 use super::words::{self, Part};
 
 /// Words between the pieces.
@@ -145,7 +145,7 @@ impl Parser<'_> {
     /// `3 to 5 pm`, `10-12`, `between 3 and 5`.
     fn clock_range(&self, at: usize, placed: bool) -> Option<(Clock, Clock, usize)> {
         let between = self.is_after(at, &["between"]);
-        if self.is_moving() && self.is_after(at, &["from"]) {
+        if self.ranges() == Ranges::None || (self.ranges() == Ranges::NotFrom && self.is_after(at, &["from"])) {
             return None;
         }
         let joint = |end: usize| match self.mark(end) {

@@ -190,8 +190,8 @@ pub(super) fn ordinal(word: &str) -> Option<u32> {
 }
 
 /// Words after which a bare number is a clock time in running text.
-pub(super) const LEADS: [&str; 14] = [
-    "at", "to", "until", "till", "til", "by", "from", "before", "after", "around", "between", "since", "past", "@",
+pub(super) const LEADS: [&str; 13] = [
+    "at", "to", "until", "till", "til", "by", "from", "before", "after", "around", "since", "past", "@",
 ];
 
 /// Words that may follow a bare number that is a clock time: `at 4 please`, but not `at 4 shops`.
@@ -216,7 +216,7 @@ mattina pomeriggio sera lunedì martedì mercoledì giovedì venerdì sabato dom
 giugno luglio ottobre dicembre prossimo prossima hoje amanhã ontem segunda terça quarta quinta sexta manhã noite janeiro \
 fevereiro março maio junho julho setembro outubro novembro dezembro vandaag gisteren maandag dinsdag woensdag donderdag \
 vrijdag zaterdag zondag ochtend middag avond uur volgende dziś jutro wczoraj idag imorgon igår ikväll måndag tisdag onsdag \
-torsdag fredag lördag söndag klockan kello tänään huomenna bugün yarın dün saat ";
+torsdag fredag lördag söndag klockan kl klo um à às alle kello tänään huomenna bugün yarın dün saat ";
 
 /// Whether a word is one of another language for a time. Names such as Müller count for nothing.
 pub(super) fn is_foreign(word: &str) -> bool {
