@@ -99,9 +99,17 @@ pub(super) enum Day {
     Weekday(Weekday, Which),
     /// A weekday of the week so many weeks from this one.
     InWeek(Weekday, i64),
-    Date { year: Option<u32>, month: i8, day: u32 },
+    Date {
+        year: Option<u32>,
+        month: i8,
+        day: u32,
+    },
     /// Two numbers in one order or the other.
-    Numeric { first: u32, second: u32, year: Option<u32> },
+    Numeric {
+        first: u32,
+        second: u32,
+        year: Option<u32>,
+    },
     /// A date, and the weekday that it is said to be.
     Checked(Weekday, Box<Day>),
     MonthDay(u32),
@@ -122,7 +130,10 @@ pub(super) enum Day {
 pub(super) enum Period {
     /// Weeks from this one.
     Week(i64),
-    IsoWeek { year: Option<u32>, week: u32 },
+    IsoWeek {
+        year: Option<u32>,
+        week: u32,
+    },
     Weekend(i64),
     Month(Month),
     /// Years from this one.

@@ -65,7 +65,8 @@ impl Parser<'_> {
             return (minutes < 60).then_some((minutes, end + 1, true));
         }
         let is_word = self.word(at).is_some();
-        let usual = matches!(minutes, 5 | 10 | 20 | 25) && (is_word || minutes >= 20 || self.is(end, "past") || self.is_after(at, &["at"]));
+        let usual = matches!(minutes, 5 | 10 | 20 | 25)
+            && (is_word || minutes >= 20 || self.is(end, "past") || self.is_after(at, &["at"]));
         usual.then_some((minutes, end, false))
     }
 
@@ -249,6 +250,16 @@ impl Parser<'_> {
     /// Abbreviations in capitals. Some are used on two continents.
     fn abbreviated(&self, at: usize) -> Parsed<Zone> {
         const HOUR: i32 = 3600;
+        let american = match self.written(at) {
+            "ET" => Some("America/New_York"),
+            "CT" => Some("America/Chicago"),
+            "MT" => Some("America/Denver"),
+            "PT" => Some("America/Los_Angeles"),
+            _ => None,
+        };
+        if let Some(name) = american {
+            return Some((Zone::Named(name.to_owned()), at + 1));
+        }
         let offsets: &[i32] = match self.written(at) {
             "WET" => &[0],
             "BST" => &[HOUR, 6 * HOUR],

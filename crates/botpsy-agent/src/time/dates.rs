@@ -329,11 +329,7 @@ fn iso_week(year: Option<u32>, week: u32, context: &Context<'_>) -> Fate<Pick> {
     Ok(Choice::one(Pick { place: Place::Days(first, add(first, 7)?), retry: None }))
 }
 
-fn edge(
-    period: Period,
-    context: &Context<'_>,
-    pick: impl Fn(Date, Date) -> Result<Date, String>,
-) -> Fate<Pick> {
+fn edge(period: Period, context: &Context<'_>, pick: impl Fn(Date, Date) -> Result<Date, String>) -> Fate<Pick> {
     period_place(period, context)?.and_then(|found| match found.place {
         Place::Days(from, to) => on(pick(from, to)?),
         place => Ok(Choice::one(Pick { place, retry: None })),

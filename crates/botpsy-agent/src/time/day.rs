@@ -108,7 +108,8 @@ impl Parser<'_> {
             at,
             &["on", "by", "next", "this", "last", "every", "each", "until", "till", "from", "to", "before", "after"],
         );
-        if self.is_running() && words::DOUBTFUL_DAYS.contains(&word) && !said && (lower || self.word(at + 1).is_some()) {
+        if self.is_running() && words::DOUBTFUL_DAYS.contains(&word) && !said && (lower || self.word(at + 1).is_some())
+        {
             return None;
         }
         if self.is_running() && word == "mon" && lower && !said {
@@ -185,7 +186,8 @@ impl Parser<'_> {
             return Some((Day::DayOf(nth, month), end));
         }
         // `on the second floor` is no day; `on the 2nd` is one.
-        let led = self.is_after(start, &["the"]) && (start < 2 || self.is_after(start - 1, &["on", "by", "until", "from", "to"]));
+        let led = self.is_after(start, &["the"])
+            && (start < 2 || self.is_after(start - 1, &["on", "by", "until", "from", "to"]));
         let stands = !self.is_running() || (led && self.is_closed(end));
         nth.filter(|_| stands).map(|nth| (Day::MonthDay(nth), end))
     }
@@ -218,6 +220,9 @@ impl Parser<'_> {
         let of = self.skip(start + 1, &["of"]);
         let (period, end) = self.period(of).or_else(|| {
             let now = self.skip(of, &["the"]);
+            if let Some(year) = self.year(of) {
+                return Some((Period::YearNumber(year), of + 1));
+            }
             match self.word(now)? {
                 "day" if is_end => Some((Period::Day, now + 1)),
                 "week" => Some((Period::Week(0), now + 1)),
@@ -258,10 +263,24 @@ impl Parser<'_> {
         {
             return Some((Period::IsoWeek { year: None, week: number.value }, week + 2));
         }
+        if let Some(found) = self.iso_period(at) {
+            return Some(found);
+        }
         if let Some(year) = self.year(at + 1).filter(|_| self.is(at, "in")) {
             return Some((Period::YearNumber(year), at + 2));
         }
         self.whole_month(at).map(|(month, end)| (Period::Month(month), end))
+    }
+
+    /// `2026-12` and `2026-W49`.
+    fn iso_period(&self, at: usize) -> Parsed<Period> {
+        let year = Some(self.year(at).filter(|_| !self.is_running() && self.is_joint(at + 1, '-'))?);
+        if self.is(at + 2, "w") && self.is_joined(at + 3) {
+            return self.digits(at + 3).map(|week| (Period::IsoWeek { year, week: week.value }, at + 4));
+        }
+        let month = self.digits(at + 2).filter(|month| month.digits == 2 && (1..=12).contains(&month.value))?;
+        let month = Month::Named(i8::try_from(month.value).ok()?, year, Which::Bare);
+        Some((Period::Month(month), at + 3))
     }
 
     /// A month as a period of its own. In running text `may` and `march` are verbs, and short names are names.

@@ -1,6 +1,6 @@
 //! Whole expressions. Every reading of the words is tried, and the one that takes most of them is the one that was meant.
 
-use super::ast::{Day, Expr, When, Which};
+use super::ast::{Day, Expr, Length, When, Which};
 use super::parser::{Parsed, Parser, Ranges};
 use super::words;
 
@@ -106,14 +106,22 @@ impl Parser<'_> {
 
     /// `the next 2 hours`, `the last three days`.
     fn window(&self, at: usize) -> Parsed<Expr> {
-        let (which, start) = self.which(at);
+        if let Some((length, end)) = self.is(at, "within").then(|| self.length(at + 1)).flatten() {
+            return Some((Expr::Window(length), end));
+        }
+        let (which, start) = self.which(self.skip(at, &["in", "within", "during", "for", "over"]));
         let sign = match which {
             Which::Next | Which::This if !self.is_after(start, &["this"]) => 1,
             Which::Last => -1,
             _ => return None,
         };
-        let counted = self.digits(start).is_some() || self.word(start).is_some_and(|word| words::small_number(word).is_some());
-        let (length, end) = self.length(start).filter(|_| counted || self.is(start, "few"))?;
+        let counted =
+            self.digits(start).is_some() || self.word(start).is_some_and(|word| words::small_number(word).is_some());
+        if self.is(start, "hour") {
+            let hour = Length { seconds: 3600, ..Length::default() };
+            return Some((Expr::Window(hour.signed(sign)), start + 1));
+        }
+        let (length, end) = self.length(start).filter(|_| counted)?;
         Some((Expr::Window(length.signed(sign)), end))
     }
 }

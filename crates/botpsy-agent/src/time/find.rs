@@ -12,8 +12,20 @@ use super::words;
 
 /// After these `from 3 to 4` is a time and another one, not a range.
 const MOVERS: [&str; 14] = [
-    "move", "moved", "moving", "shift", "shifted", "reschedule", "rescheduled", "change", "changed", "push", "pushed",
-    "postpone", "bring", "switch",
+    "move",
+    "moved",
+    "moving",
+    "shift",
+    "shifted",
+    "reschedule",
+    "rescheduled",
+    "change",
+    "changed",
+    "push",
+    "pushed",
+    "postpone",
+    "bring",
+    "switch",
 ];
 
 /// How many tokens back a mover is looked for.
@@ -49,7 +61,9 @@ fn expression(text: &str, tokens: &[Token], at: usize) -> Option<(Expr, usize)> 
     }
     let before = &tokens[at.saturating_sub(SENTENCE)..at];
     let moves = before.iter().any(|token| matches!(&token.kind, Kind::Word(word) if MOVERS.contains(&word.as_str())));
-    let (expr, end) = Parser::new(text, tokens, at, Care::Running).with(if moves { Ranges::NotFrom } else { Ranges::All }).expr(at)?;
+    let (expr, end) = Parser::new(text, tokens, at, Care::Running)
+        .with(if moves { Ranges::NotFrom } else { Ranges::All })
+        .expr(at)?;
     (end > at && closes(tokens, end)).then_some((expr, end))
 }
 

@@ -98,8 +98,7 @@ pub enum Reading {
 const MAX_BYTES: usize = 1000;
 
 /// Words that may stand before an expression and change nothing.
-const OPENERS: [&str; 12] =
-    ["at", "on", "by", "until", "till", "to", "from", "since", "for", "around", "starting", "exactly"];
+const OPENERS: [&str; 11] = ["at", "on", "by", "until", "till", "to", "from", "for", "around", "starting", "exactly"];
 
 /// Words that may stand behind it.
 const CLOSERS: [&str; 3] = ["please", "sharp", "exactly"];
@@ -175,7 +174,10 @@ fn not_read(text: &str, tokens: &[Token], furthest: usize) -> Reading {
     let foreign = tokens.iter().find(|token| matches!(&token.kind, Kind::Word(word) if words::is_foreign(word)));
     let reason = match (foreign, tokens.get(furthest)) {
         (Some(token), _) => {
-            format!("\"{}\" is not English: say the time in English or in digits, as in 2026-12-01 15:00", written(token))
+            format!(
+                "\"{}\" is not English: say the time in English or in digits, as in 2026-12-01 15:00",
+                written(token)
+            )
         }
         (None, Some(token)) => format!("\"{}\" does not fit a time", written(token)),
         (None, None) => "that is no time yet".to_owned(),

@@ -135,6 +135,12 @@ impl Parser<'_> {
     /// `1.5` or `1,5`.
     fn decimal(&self, at: usize) -> Parsed<i64> {
         let whole = self.digits(at)?;
+        let fraction = [('\u{BC}', 250), ('\u{BD}', 500), ('\u{BE}', 750)]
+            .into_iter()
+            .find(|(mark, _)| self.mark(at + 1) == Some(*mark));
+        if let Some((_, thousandths)) = fraction {
+            return Some((i64::from(whole.value) * 1000 + thousandths, at + 2));
+        }
         if !self.is_joint(at + 1, '.') && !self.is_joint(at + 1, ',') {
             return None;
         }

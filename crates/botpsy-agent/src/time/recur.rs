@@ -9,7 +9,7 @@ use super::ast::{By, Frequency, Length, Repeat};
 use super::choice::Choice;
 use super::dates::{TOO_FAR, add, later};
 use super::hours::{DAY, hours};
-use super::resolve::{Extent, at, chosen, context, extents, zones};
+use super::resolve::{Extent, chosen, context, extents, plainly_at, zones};
 
 /// Leap days are at most eight years apart.
 const MAX_DAYS: i64 = 366 * 9;
@@ -93,10 +93,7 @@ fn first(repeat: &Repeat, start: Option<&Zoned>, now: &Zoned) -> Result<Zoned, S
         if !is_on(&repeat.by, date) {
             continue;
         }
-        // A rule goes on through a change of clocks: what is left out comes later, of two the first counts.
-        let choice = at(date, seconds, after.time_zone())?;
-        let index = usize::from(choice.items.len() > 1 && choice.items[0].date().to_datetime(choice.items[0].time()) != choice.items[1].date().to_datetime(choice.items[1].time()));
-        let time = choice.items[index].clone();
+        let time = plainly_at(date, seconds, after.time_zone())?;
         if time >= *after {
             return Ok(time);
         }

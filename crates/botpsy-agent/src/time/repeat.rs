@@ -64,7 +64,9 @@ impl Parser<'_> {
             return Some((Repeat { part: Some(part), ..Repeat::new(Frequency::Daily, interval, By::Any) }, end));
         }
         let repeat = match word {
-            "weekday" | "workday" | "weekdays" => Repeat::new(Frequency::Weekly, interval, By::Weekdays(WORKDAYS.into())),
+            "weekday" | "workday" | "weekdays" => {
+                Repeat::new(Frequency::Weekly, interval, By::Weekdays(WORKDAYS.into()))
+            }
             "working" | "week" if self.is(end, "day") => {
                 return Some((Repeat::new(Frequency::Weekly, interval, By::Weekdays(WORKDAYS.into())), end + 1));
             }
@@ -159,7 +161,7 @@ impl Parser<'_> {
         }
         let (frequency, interval) = match self.word(at)? {
             "hourly" => (Frequency::Hourly, 1),
-            "daily" => (Frequency::Daily, 1),
+            "daily" | "everyday" => (Frequency::Daily, 1),
             "nightly" => {
                 let repeat = Repeat::new(Frequency::Daily, 1, By::Any);
                 return Some((Repeat { part: Some(Part::Night), ..repeat }, at + 1));

@@ -80,17 +80,18 @@ pub(super) fn context<'n>(when: &When, now: &'n Zoned) -> Context<'n> {
 
 /// When it is.
 pub(super) fn extents(when: &When, context: &Context<'_>) -> Fate<Extent> {
-    zones(when.zone.as_ref(), context.now)?.and_then(|zone| match (&when.day, &when.clock) {
-        (None, Some(clock)) if when.until.is_none() && when.part.is_none() => next_clock(clock, &zone, context),
-        (None, _) => {
-            let today = context.after.with_time_zone(zone.clone()).date();
-            let (tomorrow, after) = (add(today, 1)?, add(today, 2)?);
-            let pick = Pick { place: Place::Days(today, tomorrow), retry: Some(Place::Days(tomorrow, after)) };
-            picked(pick, when, &zone, context)
-        }
-        (Some(day), _) => places(day, context)?.and_then(|pick| picked(pick, when, &zone, context)),
-    })
-    .and_then(|choice| with_rival(choice, when, context))
+    zones(when.zone.as_ref(), context.now)?
+        .and_then(|zone| match (&when.day, &when.clock) {
+            (None, Some(clock)) if when.until.is_none() && when.part.is_none() => next_clock(clock, &zone, context),
+            (None, _) => {
+                let today = context.after.with_time_zone(zone.clone()).date();
+                let (tomorrow, after) = (add(today, 1)?, add(today, 2)?);
+                let pick = Pick { place: Place::Days(today, tomorrow), retry: Some(Place::Days(tomorrow, after)) };
+                picked(pick, when, &zone, context)
+            }
+            (Some(day), _) => places(day, context)?.and_then(|pick| picked(pick, when, &zone, context)),
+        })
+        .and_then(|choice| with_rival(choice, when, context))
 }
 
 /// Adds what else `10 to 5` may be.
@@ -153,15 +154,14 @@ fn start_of(date: Date, zone: &TimeZone) -> Result<Zoned, String> {
 fn on_day(date: Date, when: &When, zone: &TimeZone, context: &Context<'_>) -> Fate<Extent> {
     let Some(clock) = &when.clock else {
         let (from, to) = when.part.map_or((0, 24), |part| part.hours());
-        let at = |hour: i8| at(date, i64::from(hour) * 3600, zone);
-        let (from, to) = (at(from)?.items.swap_remove(0), at(to)?.items.swap_remove(0));
+        let from = plainly_at(date, i64::from(from) * 3600, zone)?;
+        let to = plainly_at(date, i64::from(to) * 3600, zone)?;
         return Ok(Choice::one(Extent { from, to: Some(to) }));
     };
     if let Some(until) = &when.until {
         let (from, to) = pair(clock, until, when.part)?;
-        return at(date, from, zone)?.and_then(|from| {
-            Ok(at(date, to, zone)?.map(|to| Extent { from: from.clone(), to: Some(to) }))
-        });
+        return at(date, from, zone)?
+            .and_then(|from| Ok(at(date, to, zone)?.map(|to| Extent { from: from.clone(), to: Some(to) })));
     }
     let hours = hours(clock, when.part)?;
     let instant = |seconds: i64| -> Fate<Extent> { Ok(at(date, seconds, zone)?.map(|from| Extent { from, to: None })) };
@@ -212,12 +212,21 @@ fn next_clock(clock: &Clock, zone: &TimeZone, context: &Context<'_>) -> Fate<Ext
 }
 
 /// Seconds since midnight of a day, as the clocks there show it.
-pub(super) fn at(date: Date, seconds: i64, zone: &TimeZone) -> Fate<Zoned> {
+fn at(date: Date, seconds: i64, zone: &TimeZone) -> Fate<Zoned> {
+    civil(datetime(date, seconds)?, zone)
+}
+
+/// The same without a question: what the clocks leave out comes later by as much, of two the first counts.
+pub(super) fn plainly_at(date: Date, seconds: i64, zone: &TimeZone) -> Result<Zoned, String> {
+    datetime(date, seconds)?.to_zoned(zone.clone()).map_err(|_| TOO_FAR.to_owned())
+}
+
+fn datetime(date: Date, seconds: i64) -> Result<DateTime, String> {
     let date = add(date, seconds.div_euclid(DAY))?;
     let seconds = seconds.rem_euclid(DAY);
     let part = |value: i64| i8::try_from(value).unwrap_or(0);
     let time = Time::new(part(seconds / 3600), part(seconds / 60 % 60), part(seconds % 60), 0);
-    civil(date.to_datetime(time.map_err(|_| TOO_FAR.to_owned())?), zone)
+    Ok(date.to_datetime(time.map_err(|_| TOO_FAR.to_owned())?))
 }
 
 /// A time that clocks show: once on most days, never or twice when they are changed.

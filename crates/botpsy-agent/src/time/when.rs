@@ -1,6 +1,6 @@
 //! Days, parts of days, clock times and zones put together, in whatever order they were said.
 
-use super::ast::{Clock, Day, Half, Length, Period, Which, When};
+use super::ast::{Clock, Day, Half, Length, Period, When, Which, Zone};
 use super::clock::Bare;
 use super::parser::{Parsed, Parser, Ranges};
 use super::words::{self, Part};
@@ -22,7 +22,11 @@ impl Parser<'_> {
     fn piece(&self, when: &mut When, at: usize) -> Option<usize> {
         let is_first = *when == When::default();
         let comma = if is_first { at } else { self.skip_mark(at, ',') };
-        let start = if self.mark(comma) == Some('@') { comma + 1 } else { self.skip(comma, if is_first { &JOINERS[..5] } else { &JOINERS }) };
+        let start = if self.mark(comma) == Some('@') {
+            comma + 1
+        } else {
+            self.skip(comma, if is_first { &JOINERS[..5] } else { &JOINERS })
+        };
         self.zone_piece(when, at)
             .or_else(|| self.part_piece(when, start, is_first))
             .or_else(|| self.day_piece(when, start))
@@ -33,11 +37,20 @@ impl Parser<'_> {
         if when.zone.is_some() || when.clock.is_none() {
             return None;
         }
-        // Without a space, or with a word, or with the minutes that make an offset one.
         let (zone, end) = self.zone(at)?;
-        let offset = matches!(self.mark(at), Some('+' | '-'));
-        if offset && !self.is_joined(at) && end < at + 4 && self.mark(at) == Some('-') {
+        let with_minutes = self.mark(at.checked_sub(2)?) == Some(':');
+        // `9-5` is a range; `15:00-05` and `9 -05:00` have an offset.
+        let is_offset = matches!(self.mark(at), Some('+' | '-'));
+        let long = self.mark(at + 2) == Some(':') || self.digits(at + 1).is_some_and(|number| number.digits == 4);
+        let short = with_minutes && self.is_joined(at) && self.digits(at + 1).is_some_and(|number| number.digits == 2);
+        if is_offset && !long && !short {
             return None;
+        }
+        // `10:00 UTC` is written on the clock of 24 hours.
+        if let (Zone::Offset(_), true, Some(clock)) = (&zone, with_minutes, &mut when.clock)
+            && clock.half == Half::Unsaid
+        {
+            clock.half = Half::Full;
         }
         when.zone = Some(zone);
         Some(end)
@@ -48,7 +61,8 @@ impl Parser<'_> {
         let Some(known) = when.day.take() else {
             when.day = Some(day);
             // The `T` of ISO 8601, where a clock time follows at once.
-            let timed = self.is(end, "t") && self.is_joined(end) && self.is_joined(end + 1) && self.digits(end + 1).is_some();
+            let timed =
+                self.is(end, "t") && self.is_joined(end) && self.is_joined(end + 1) && self.digits(end + 1).is_some();
             return match timed.then(|| self.iso_clock(end + 1)).flatten() {
                 Some((clock, end)) => {
                     when.clock = Some(clock);
@@ -164,7 +178,8 @@ impl Parser<'_> {
         let bare_until = bare_until && until.half == Half::Unsaid || bare_until && self.digits(start).is_some();
         let both = bare_from && bare_until && !self.is(at, "noon") && !self.is(start, "noon");
         let said = self.is_after(at, &["from", "between", "at", "by", "to", "until"]) || placed;
-        let stands = if both { said || (!self.is_running() && self.mark(behind) != Some('-')) } else { true };
+        let dated = self.day(self.skip(end, &["on"])).is_some();
+        let stands = !both || said || dated || (!self.is_running() && self.mark(behind) != Some('-'));
         let closed = !self.is_running() || !bare_until || self.is_closed(end);
         (stands && closed).then_some((from, until, end))
     }
@@ -184,7 +199,8 @@ fn merged(known: &Day, other: &Day) -> Option<Day> {
         (Day::Ahead(Length { months: 0, days, seconds: 0 }), Day::Weekday(weekday, Which::Bare)) if days % 7 == 0 => {
             Some(Day::InWeek(*weekday, days / 7))
         }
-        (Day::Weekday(weekday, Which::Bare), day @ Day::Offset(_)) | (day @ Day::Offset(_), Day::Weekday(weekday, Which::Bare)) => {
+        (Day::Weekday(weekday, Which::Bare), day @ Day::Offset(_))
+        | (day @ Day::Offset(_), Day::Weekday(weekday, Which::Bare)) => {
             Some(Day::Checked(*weekday, Box::new(day.clone())))
         }
         _ => None,

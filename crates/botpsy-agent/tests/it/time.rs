@@ -62,7 +62,9 @@ fn every_fixture_is_read_as_expected() {
         if !agrees {
             let (expression, now) = (text(fixture, "expression"), text(fixture, "now"));
             let (zone, source) = (text(fixture, "zone"), text(fixture, "source"));
-            failures.push_str(&format!("{expression}\n  {now} {zone} ({source})\n  expected {expected}\n  read     {read}\n"));
+            failures.push_str(&format!(
+                "{expression}\n  {now} {zone} ({source})\n  expected {expected}\n  read     {read}\n"
+            ));
         }
     }
     assert!(failures.is_empty(), "{failures}");
@@ -84,15 +86,65 @@ fn rules_start_with_their_first_time() {
 
 /// Expressions that say nothing but how far something is from now.
 const RELATIVE: [&str; 60] = [
-    "tomorrow", "today", "tonight", "yesterday at 7", "the day after tomorrow", "tomorrow evening", "this evening",
-    "Friday", "Friday at 3 pm", "this Friday", "next Friday", "last Friday", "next Monday", "Monday after next",
-    "Wednesday", "Wednesday at 8", "Friday week", "a week on Friday", "two weeks from Friday", "Tuesday next week",
-    "next week", "this week", "last week", "this weekend", "next weekend", "the week after next", "in 20 minutes",
-    "in 2 hours", "in 3 days", "in two weeks", "in 2 days at 5 pm", "3 days ago", "an hour ago", "half an hour ago",
-    "at 4", "at 7", "at 10", "15:00", "noon", "midnight", "tomorrow at midnight", "3 pm UTC", "half past three",
-    "quarter to 5", "from 3 to 5 pm", "Friday 10-12", "Monday to Wednesday", "tomorrow until Friday", "now",
-    "the next 2 hours", "2 hours before noon", "at 3 pm for 2 hours", "every day at 8", "every weekday",
-    "every second Tuesday", "mondays and thursdays at 9", "every 3 hours", "every weekend", "in the morning",
+    "tomorrow",
+    "today",
+    "tonight",
+    "yesterday at 7",
+    "the day after tomorrow",
+    "tomorrow evening",
+    "this evening",
+    "Friday",
+    "Friday at 3 pm",
+    "this Friday",
+    "next Friday",
+    "last Friday",
+    "next Monday",
+    "Monday after next",
+    "Wednesday",
+    "Wednesday at 8",
+    "Friday week",
+    "a week on Friday",
+    "two weeks from Friday",
+    "Tuesday next week",
+    "next week",
+    "this week",
+    "last week",
+    "this weekend",
+    "next weekend",
+    "the week after next",
+    "in 20 minutes",
+    "in 2 hours",
+    "in 3 days",
+    "in two weeks",
+    "in 2 days at 5 pm",
+    "3 days ago",
+    "an hour ago",
+    "half an hour ago",
+    "at 4",
+    "at 7",
+    "at 10",
+    "15:00",
+    "noon",
+    "midnight",
+    "tomorrow at midnight",
+    "3 pm UTC",
+    "half past three",
+    "quarter to 5",
+    "from 3 to 5 pm",
+    "Friday 10-12",
+    "Monday to Wednesday",
+    "tomorrow until Friday",
+    "now",
+    "the next 2 hours",
+    "2 hours before noon",
+    "at 3 pm for 2 hours",
+    "every day at 8",
+    "every weekday",
+    "every second Tuesday",
+    "mondays and thursdays at 9",
+    "every 3 hours",
+    "every weekend",
+    "in the morning",
     "next week on Tuesday at 3",
 ];
 
@@ -115,15 +167,82 @@ fn shifted(reading: Reading) -> Reading {
 /// Without control over where words meet, text made of such pieces reaches more of the grammar than random characters.
 fn sentence() -> impl Strategy<Value = String> {
     const PIECES: [&str; 72] = [
-        "at", "to", "from", "until", "by", "on", "in", "the", "of", "and", "a", "an", "every", "next", "last", "this",
-        "half", "past", "quarter", "between", "for", "after", "before", "ago", "now", "second", "first", "15th", "3",
-        "4", "12", "25", "00", "2026", "99999999999", "0", ":", "/", "-", ".", ",", "+", "pm", "am", "h", "Friday",
-        "sat", "March", "may", "tomorrow", "tonight", "evening", "noon", "midnight", "week", "weeks", "days", "hours",
-        "months", "year", "UTC", "Europe/Berlin", "time", "eggs", "uhr", "morgen", "'", "s", "\u{2019}", "\u{661}",
-        "\u{1F600}", "e\u{301}",
+        "at",
+        "to",
+        "from",
+        "until",
+        "by",
+        "on",
+        "in",
+        "the",
+        "of",
+        "and",
+        "a",
+        "an",
+        "every",
+        "next",
+        "last",
+        "this",
+        "half",
+        "past",
+        "quarter",
+        "between",
+        "for",
+        "after",
+        "before",
+        "ago",
+        "now",
+        "second",
+        "first",
+        "15th",
+        "3",
+        "4",
+        "12",
+        "25",
+        "00",
+        "2026",
+        "99999999999",
+        "0",
+        ":",
+        "/",
+        "-",
+        ".",
+        ",",
+        "+",
+        "pm",
+        "am",
+        "h",
+        "Friday",
+        "sat",
+        "March",
+        "may",
+        "tomorrow",
+        "tonight",
+        "evening",
+        "noon",
+        "midnight",
+        "week",
+        "weeks",
+        "days",
+        "hours",
+        "months",
+        "year",
+        "UTC",
+        "Europe/Berlin",
+        "time",
+        "eggs",
+        "uhr",
+        "morgen",
+        "'",
+        "s",
+        "\u{2019}",
+        "\u{661}",
+        "\u{1F600}",
+        "e\u{301}",
     ];
     let piece = (proptest::sample::select(&PIECES[..]), proptest::sample::select(&["", " ", "  ", "\n"][..]));
-    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.into_iter().map(|(a, b)| format!("{a}{b}")).collect())
+    proptest::collection::vec(piece, 0..24)
+        .prop_map(|pieces| pieces.into_iter().map(|(a, b)| format!("{a}{b}")).collect())
 }
 
 fn check_found(text: &str, now: &Zoned) {
@@ -188,7 +307,9 @@ fn the_ends_of_time_are_no_trouble() {
 
 #[test]
 fn long_texts_take_time_in_proportion() {
-    for piece in ["at 4 ", "from 3 to ", "a hundred and ", "Monday, ", "3/", "every second ", "1h30", "\u{FF11}", "'", "x"] {
+    for piece in
+        ["at 4 ", "from 3 to ", "a hundred and ", "Monday, ", "3/", "every second ", "1h30", "\u{FF11}", "'", "x"]
+    {
         let text = piece.repeat(100_000 / piece.len());
         let start = std::time::Instant::now();
         check_found(&text, &wednesday());

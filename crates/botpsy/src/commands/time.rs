@@ -73,9 +73,9 @@ fn told(reading: &Reading) -> String {
             format!("again and again, first {} ({}); {rrule}", moment(first), zone(first))
         }
         Reading::Duration(length) => format!("for {length:#}"),
-        Reading::Ambiguous { question, choices } => {
-            choices.iter().fold(question.clone(), |text, choice| format!("{text}\n  {} ({})", moment(choice), zone(choice)))
-        }
+        Reading::Ambiguous { question, choices } => choices
+            .iter()
+            .fold(question.clone(), |text, choice| format!("{text}\n  {} ({})", moment(choice), zone(choice))),
         Reading::Unknown { reason } => format!("not understood: {reason}"),
     }
 }
