@@ -5,6 +5,9 @@ use super::lex::Number;
 use super::parser::{Parsed, Parser};
 use super::words;
 
+/// Words before a date.
+const DATE_LEADS: [&str; 9] = ["on", "by", "until", "till", "from", "since", "before", "after", "of"];
+
 impl Parser<'_> {
     /// A date, with its weekday in front or behind it.
     pub(super) fn calendar_date(&self, at: usize) -> Parsed<Day> {
@@ -75,24 +78,31 @@ impl Parser<'_> {
         Some((Day::Date { year, month, day }, end))
     }
 
-    /// `March 3`, `March 3rd`, `March the 3rd, 2027`.
+    /// `March 3`, `March 3rd`, `March the 3rd, 2027`, `march eighteen`.
     fn month_then_day(&self, at: usize) -> Parsed<Day> {
         let (month, end) = self.month_name(at)?;
-        let lower = self.written(at).starts_with(char::is_lowercase);
-        let verb = lower && words::VERB_MONTHS.contains(&self.word(at)?);
         let joined = if self.is_joint(end, '-') { end + 1 } else { end };
         let start = self.skip(joined, &["the"]);
-        if let Some((day, end)) = self.ordinal(start) {
-            let (year, end) = self.year_behind(end);
-            return (!verb || !self.is_running() || self.digits(start).is_some() || year.is_some())
-                .then_some((Day::Date { year, month, day }, end));
+        let place = self.ordinal(start);
+        let number = || match self.word(start) {
+            Some(_) => self.integer(start).filter(|(day, _)| *day <= 31),
+            None => self.short(start).map(|day| (day.value, start + 1)),
+        };
+        let (day, behind) = place.or_else(|| number().filter(|_| start == joined))?;
+        if place.is_none() && (self.is_joint(behind, ':') || self.half(behind).is_some()) {
+            return None;
         }
-        let day = self.short(start).filter(|_| start == joined)?;
-        let hour = self.is_joint(start + 1, ':') || self.half(start + 1).is_some();
-        let (year, end) = self.year_behind(start + 1);
-        // `march 3 miles`
-        let doubtful = verb && self.is_running() && year.is_none() && !self.is_closed(end);
-        (!hour && !doubtful).then_some((Day::Date { year, month, day: day.value }, end))
+        let (year, end) = self.year_behind(behind);
+        let is_said = year.is_some() || (place.is_some() && self.digits(start).is_some());
+        let sure = is_said || !self.is_running() || !self.is_verb(at) || self.is_after(at, &DATE_LEADS);
+        // `march 3 miles`, `may first`
+        let stands = sure || (self.is_closed(end) && !self.is_any(start, &["first", "second"]));
+        stands.then_some((Day::Date { year, month, day }, end))
+    }
+
+    /// Whether the month there is written as the verb that it is too.
+    fn is_verb(&self, at: usize) -> bool {
+        self.is_any(at, &words::VERB_MONTHS) && self.written(at).starts_with(char::is_lowercase)
     }
 
     /// A month's name, with the point of an abbreviation.
@@ -146,7 +156,7 @@ impl Parser<'_> {
 
     /// Whether two numbers are a date: in running text only behind a word that says so, since `3/4` is a fraction too.
     fn is_date_of_two(&self, at: usize, (first, second): (u32, u32), mark: char, said: bool, ends: bool) -> bool {
-        let led = said || self.is_after(at, &["on", "by", "until", "till", "from", "since", "before", "after"]);
+        let led = said || self.is_after(at, &DATE_LEADS);
         let fits = (1..=31).contains(&first) && (1..=31).contains(&second) && first.min(second) <= 12;
         match mark {
             '/' => (led || !self.is_running()) && (fits || !self.is_running()),

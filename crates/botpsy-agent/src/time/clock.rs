@@ -83,6 +83,9 @@ impl Parser<'_> {
         if self.is(at, "oclock") {
             return Some(at + 1);
         }
+        if let Some(end) = self.phrase(at, "o clock") {
+            return Some(end);
+        }
         (self.is(at, "o") && self.is_joint(at + 1, '\'') && self.is(at + 2, "clock")).then_some(at + 3)
     }
 
@@ -201,7 +204,7 @@ impl Parser<'_> {
         let padded = self.digits(at).is_some_and(|number| number.padded);
         let full = padded || hour > 12 || hour == 0;
         let half = if full { Half::Full } else { Half::Unsaid };
-        (stands && hour <= 24).then_some((Clock::new(hour, 0, half), end))
+        (stands && (1..=24).contains(&hour)).then_some((Clock::new(hour, 0, half), end))
     }
 
     /// A zone behind a clock time: `UTC`, `+02:00`, `Europe/Berlin`, `CET`, `Tokyo time`.

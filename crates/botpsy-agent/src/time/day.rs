@@ -162,7 +162,9 @@ impl Parser<'_> {
             return Some((2, end));
         }
         let (which, end) = self.which(at);
-        self.is(end, "week").then_some((weeks(which)?, end + 1))
+        // `the coming week` is the next seven days to some, and the next week to others.
+        let vague = self.is_any(end.checked_sub(1)?, &["coming", "upcoming"]);
+        (self.is(end, "week") && !vague).then_some((weeks(which)?, end + 1))
     }
 
     /// `the first Monday of March`, `the last day of the month`, `the 15th of next month`, `the 15th`.

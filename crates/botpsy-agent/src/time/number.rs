@@ -6,11 +6,14 @@ use super::words::{self, Unit};
 
 const HOUR: i64 = 3600;
 
+/// Longer numbers do not fit.
+const MAX_DIGITS: u8 = 9;
+
 impl Parser<'_> {
     /// A whole number: `25`, `twenty-five`, `a hundred and five`.
     pub(super) fn integer(&self, at: usize) -> Parsed<u32> {
         if let Some(number) = self.digits(at) {
-            return Some((number.value, at + 1));
+            return (number.digits <= MAX_DIGITS).then_some((number.value, at + 1));
         }
         let hundreds = |value: u32, end: usize| {
             let end = self.skip(end, &["hundred"]);
@@ -134,7 +137,7 @@ impl Parser<'_> {
 
     /// `1.5` or `1,5`.
     fn decimal(&self, at: usize) -> Parsed<i64> {
-        let whole = self.digits(at)?;
+        let whole = self.digits(at).filter(|whole| whole.digits <= MAX_DIGITS)?;
         let fraction = [('\u{BC}', 250), ('\u{BD}', 500), ('\u{BE}', 750)]
             .into_iter()
             .find(|(mark, _)| self.mark(at + 1) == Some(*mark));

@@ -79,6 +79,7 @@ impl Parser<'_> {
 
     /// `other` and `second` are two.
     fn interval(&self, at: usize) -> (u32, usize) {
+        let at = self.skip(at, &["single"]);
         if self.is_any(at, &["other", "second", "alternate"]) {
             return (2, at + 1);
         }

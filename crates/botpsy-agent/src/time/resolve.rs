@@ -266,16 +266,14 @@ fn between(from: &When, until: &When, now: &Zoned) -> Fate<Extent> {
     extents(&from, &context(&from, now))?.and_then(|start| {
         let mut context = context(&until, now);
         (context.after, context.is_end) = (start.from.clone(), true);
-        let until = match until.day {
-            Some(_) => until.clone(),
-            None => When { day: Some(Day::Offset(0)), ..until.clone() },
-        };
+        // An end without a day is on the day of the start.
         let on_start = start.from.with_time_zone(now.time_zone().clone());
-        let mut anchored = context.clone();
-        if until.day == Some(Day::Offset(0)) {
-            anchored.now = &on_start;
+        let mut until = until.clone();
+        if until.day.is_none() {
+            until.day = Some(Day::Offset(0));
+            context.now = &on_start;
         }
-        extents(&until, &anchored)?.and_then(|end| {
+        extents(&until, &context)?.and_then(|end| {
             let to = end.end().clone();
             if to <= start.from {
                 return Err("that ends before it starts".to_owned());

@@ -173,6 +173,11 @@ impl Parser<'_> {
         };
         let (from, behind) = plain(at)?;
         let start = joint(behind)?;
+        // ` -0500` and `15:00:00-05:00` have an offset.
+        let offset = (!self.is_joined(behind) && self.is_joined(start)) || behind >= at + 5;
+        if self.mark(behind) == Some('-') && offset {
+            return None;
+        }
         let (until, end) = plain(start)?;
         let (bare_from, bare_until) = (behind == at + 1 && !from.midnight, end == start + 1 && !until.midnight);
         let bare_until = bare_until && until.half == Half::Unsaid || bare_until && self.digits(start).is_some();
@@ -187,7 +192,7 @@ impl Parser<'_> {
     fn hour_alone(&self, at: usize) -> Parsed<Clock> {
         let (hour, end) = self.integer(at)?;
         let half = if hour > 12 || hour == 0 { Half::Full } else { Half::Unsaid };
-        (hour <= 24).then_some((Clock::new(hour, 0, half), end))
+        (1..=24).contains(&hour).then_some((Clock::new(hour, 0, half), end))
     }
 }
 
