@@ -13,3 +13,4 @@ mod notes;
 mod reminders;
 mod series;
 mod store;
+mod time;

@@ -12,6 +12,7 @@ mod model;
 mod run;
 mod serve;
 mod text;
+mod time;
 mod tools;
 
 use std::ffi::OsString;
@@ -25,6 +26,7 @@ pub(crate) use run::{
 };
 pub(crate) use serve::ServeArgs;
 pub(crate) use text::{DetokenizeArgs, ParseArgs, RenderArgs, StopArg, TokenizeArgs};
+pub(crate) use time::TimeArgs;
 pub(crate) use tools::{CheckArgs, ToolsArgs, ToolsCommand};
 
 const AFTER_HELP: &str = "\
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     Parse(ParseArgs),
     Inspect(InspectArgs),
     Convert(ConvertArgs),
+    Time(TimeArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
 }

@@ -12,6 +12,7 @@ mod logits;
 mod parse;
 mod render;
 mod serve;
+mod time;
 mod tokenize;
 mod tools;
 mod welcome;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Parse(args)) => parse::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Convert(args)) => convert::run(&args),
+        Some(Command::Time(args)) => time::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
     }

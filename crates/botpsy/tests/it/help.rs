@@ -26,6 +26,7 @@ fn help_is_as_kept() {
     check("parse", expect_file!["../data/help/parse.txt"]);
     check("inspect", expect_file!["../data/help/inspect.txt"]);
     check("convert", expect_file!["../data/help/convert.txt"]);
+    check("time", expect_file!["../data/help/time.txt"]);
     check("bench", expect_file!["../data/help/bench.txt"]);
     check("completions", expect_file!["../data/help/completions.txt"]);
 }

@@ -19,5 +19,6 @@ mod random_weights;
 mod render;
 mod serve;
 mod support;
+mod time;
 mod tokenize;
 mod tools;
