@@ -4,6 +4,8 @@
 //! carried out by the [`store`], which writes down what it does before and after. It knows nothing of the HTTP server.
 
 mod annotation;
+pub mod assistant;
+pub mod journal;
 pub mod policy;
 pub mod store;
 pub mod time;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::files::{self, Swap};
 use super::{Change, Op, Place, Store, StoreError, database};
@@ -95,6 +95,30 @@ impl Store {
         let pending = work(&transaction)?;
         transaction.commit()?;
         Ok(pending.keep())
+    }
+
+    /// Writes rows that are no owner's data, while no other process and no other thread changes anything.
+    pub(crate) fn with_rows<T>(
+        &self,
+        work: impl FnOnce(&Transaction) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut connection = self.connection();
+        let done = || {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        done().map_err(|source| self.database_error(source))
+    }
+
+    /// Reads rows.
+    pub(crate) fn read_rows<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let connection = self.connection();
+        work(&connection).map_err(|source| self.database_error(source))
     }
 
     /// Makes a change inside of a transaction, so that other rows can be written with it.

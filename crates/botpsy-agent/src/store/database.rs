@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{StoreError, Table};
 
 /// Step `i` leads from version `i` to version `i + 1`.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = ["
     CREATE TABLE reminders (
         key INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -44,6 +44,49 @@ const MIGRATIONS: [&str; 1] = ["
         INSERT INTO memories_index (memories_index, rowid, text) VALUES ('delete', old.key, old.text);
         INSERT INTO memories_index (rowid, text) VALUES (new.key, new.text);
     END;
+", "
+    CREATE TABLE sessions (
+        id TEXT PRIMARY KEY,
+        title TEXT NOT NULL,
+        made TEXT NOT NULL,
+        used TEXT NOT NULL
+    );
+    CREATE TABLE messages (
+        session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        place INTEGER NOT NULL,
+        message TEXT NOT NULL,
+        made TEXT NOT NULL,
+        PRIMARY KEY (session, place)
+    );
+    CREATE TABLE turns (
+        id INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        run TEXT NOT NULL,
+        request TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('open', 'ended', 'broken')),
+        made TEXT NOT NULL
+    );
+    CREATE INDEX turns_open ON turns (state);
+    CREATE TABLE steps (
+        id INTEGER PRIMARY KEY,
+        turn INTEGER NOT NULL REFERENCES turns (id),
+        call TEXT NOT NULL,
+        change TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('begun', 'done', 'failed', 'undone')),
+        undoes INTEGER REFERENCES steps (id),
+        made TEXT NOT NULL
+    );
+    CREATE INDEX steps_of_turns ON steps (turn);
+    CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY,
+        time TEXT NOT NULL,
+        session TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        event TEXT NOT NULL,
+        body TEXT NOT NULL,
+        previous TEXT NOT NULL,
+        hash TEXT NOT NULL
+    );
 "];
 
 /// How long one process waits for another one to finish its change.

@@ -30,9 +30,7 @@ impl Desk {
     }
 
     pub(crate) fn at(now: &str) -> Desk {
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let root = std::env::temp_dir().join(format!("botpsy-agent-{}-{number}", process::id()));
-        fs::create_dir_all(&root).unwrap();
+        let root = folder();
         let store = Store::open(folders(&root)).unwrap();
         Desk { store, root, now: now.parse().unwrap(), tools: tools::all() }
     }
@@ -123,6 +121,14 @@ impl Drop for Desk {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.root);
     }
+}
+
+/// A new empty folder.
+pub(crate) fn folder() -> PathBuf {
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let root = std::env::temp_dir().join(format!("botpsy-agent-{}-{number}", process::id()));
+    fs::create_dir_all(&root).unwrap();
+    root
 }
 
 pub(crate) fn folders(root: &Path) -> Folders {

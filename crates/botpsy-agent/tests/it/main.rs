@@ -1,6 +1,7 @@
 //! The assistant, from outside.
 #![allow(clippy::unwrap_used)]
 
+mod assistant;
 mod calendar;
 mod desk;
 mod filled;

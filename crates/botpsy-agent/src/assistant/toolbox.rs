@@ -1,0 +1,58 @@
+//! The tools at hand.
+
+use botpsy_text::conversation::ToolSpec;
+
+use crate::policy::Tools;
+use crate::{Tool, tools};
+
+/// The tools at hand, as the model sees them and as the gate sees them.
+pub struct Toolbox {
+    tools: Vec<Box<dyn Tool>>,
+    gate: Tools,
+}
+
+impl std::fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl Default for Toolbox {
+    fn default() -> Toolbox {
+        Toolbox::new(tools::all())
+    }
+}
+
+impl Toolbox {
+    /// These tools.
+    pub fn new(tools: Vec<Box<dyn Tool>>) -> Toolbox {
+        let gate = Tools::new(tools.iter().map(|tool| (tool.spec(), tool.annotation())));
+        Toolbox { tools, gate }
+    }
+
+    /// Their names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.spec().name.as_str())
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&dyn Tool> {
+        self.tools.iter().find(|tool| tool.spec().name == name).map(|tool| &**tool)
+    }
+
+    /// As the gate sees them.
+    pub fn gate(&self) -> &Tools {
+        &self.gate
+    }
+
+    /// The specs of the named ones, in the order of the box.
+    pub(super) fn specs<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
+        let names: Vec<&str> = names.collect();
+        let named = self.tools.iter().map(|tool| tool.spec()).filter(|spec| names.contains(&spec.name.as_str()));
+        named.cloned().collect()
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec())
+    }
+}
