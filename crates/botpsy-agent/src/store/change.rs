@@ -68,6 +68,19 @@ pub enum Table {
     Memories,
 }
 
+impl Change {
+    /// What takes it back: the opposite steps in the opposite order.
+    pub fn inverse(&self) -> Change {
+        Change {
+            summary: format!("Take back: {}", self.summary),
+            details: self.details.clone(),
+            warnings: Vec::new(),
+            ops: self.ops.iter().rev().map(Op::inverse).collect(),
+            result: Value::Null,
+        }
+    }
+}
+
 impl Op {
     /// The step back.
     pub fn inverse(&self) -> Op {
