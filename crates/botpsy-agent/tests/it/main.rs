@@ -1,2 +1,16 @@
 //! The assistant, from outside.
 #![allow(clippy::unwrap_used)]
+
+mod calendar;
+mod desk;
+mod filled;
+mod foreign;
+mod import;
+mod lists;
+mod little_tools;
+mod memory;
+mod notes;
+mod reminders;
+mod series;
+mod store;
+mod words;
