@@ -16,16 +16,18 @@ pub(super) struct Candidate {
 }
 
 /// The places of those that fit best: the one with this id, else those with this title, else those whose titles have all the words,
-/// else those all of whose words were said.
+/// or words that begin so, else those all of whose words were said.
 pub(super) fn best(said: &str, candidates: &[Candidate]) -> Vec<usize> {
     let said = said.trim();
     let normal = normalize(said);
     let words: Vec<&str> = normal.split(' ').filter(|word| !["the", "my", "a", "an", "our"].contains(word)).collect();
     let core = words.join(" ");
     let has_all = |title: &str| title.split(' ').all(|word| words.contains(&word));
-    let tiers: [&dyn Fn(&Candidate) -> bool; 4] = [
+    let has_whole = |title: &str| words.iter().all(|word| title.split(' ').any(|other| other == *word));
+    let tiers: [&dyn Fn(&Candidate) -> bool; 5] = [
         &|candidate| candidate.id == said,
         &|candidate| [&normal, &core].contains(&&normalize(&candidate.title)),
+        &|candidate| !core.is_empty() && has_whole(&normalize(&candidate.title)),
         &|candidate| !core.is_empty() && has_words(&candidate.title, &core),
         &|candidate| {
             let title = normalize(&candidate.title);

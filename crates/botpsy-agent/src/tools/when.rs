@@ -287,7 +287,10 @@ fn ambiguous(question: String, choices: &[Zoned]) -> ToolError {
     if choices.is_empty() {
         return ToolError::Ask { question };
     }
-    let choices: Vec<String> = choices.iter().map(say).collect();
+    let say_day = |day: &Zoned| day.strftime("%A %-d %B %Y").to_string();
+    let is_days = choices.iter().all(is_midnight);
+    let choices: Vec<String> =
+        choices.iter().map(|choice| if is_days { say_day(choice) } else { say(choice) }).collect();
     ToolError::Ask { question: format!("{question} ({})", choices.join("; or ")) }
 }
 

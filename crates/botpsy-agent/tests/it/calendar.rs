@@ -191,6 +191,16 @@ fn of_several_the_owner_says_which() {
 }
 
 #[test]
+fn whole_words_come_before_beginnings() {
+    let desk = Desk::new();
+    desk.run("create_event", json!({"title": "Room 7", "start": "2026-12-04T15:00"}));
+    desk.run("create_event", json!({"title": "Room 77", "start": "2026-12-05T15:00"}));
+    assert_eq!(desk.change("delete_event", json!({"event": "7"})).result["title"], "Room 7");
+    assert_eq!(desk.change("delete_event", json!({"event": "my room 77"})).result["title"], "Room 77");
+    assert!(desk.error("delete_event", json!({"event": "roo"})).starts_with("Which event is meant by `roo`?"));
+}
+
+#[test]
 fn times_that_nobody_understands_are_asked_for() {
     let desk = Desk::new();
     let question = desk.error("create_event", json!({"title": "x", "start": "xyzzy"}));

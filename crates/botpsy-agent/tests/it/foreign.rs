@@ -48,7 +48,7 @@ fn broken_files_are_reported_and_left() {
     let event =
         |lines: &str| format!("BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:x\nSUMMARY:Odd\n{lines}END:VEVENT\nEND:VCALENDAR\n");
     let deep = "BEGIN:X\n".repeat(100_000);
-    let files: [(&str, Vec<u8>); 12] = [
+    let files: [(&str, Vec<u8>); 13] = [
         ("empty.ics", Vec::new()),
         ("bytes.ics", vec![0xff, 0xfe, 0x00, 0x80]),
         ("nothing.ics", b"hello".to_vec()),
@@ -56,6 +56,7 @@ fn broken_files_are_reported_and_left() {
         ("no_start.ics", event("").into()),
         ("bad_date.ics", event("DTSTART:20261399T100000Z\n").into()),
         ("bad_rule.ics", event("DTSTART:20261204T100000Z\nRRULE:FREQ=SOMETIMES\n").into()),
+        ("hourly.ics", event("DTSTART:19700101T100000Z\nRRULE:FREQ=HOURLY\n").into()),
         ("by_second.ics", event("DTSTART:20261204T100000Z\nRRULE:FREQ=SECONDLY\n").into()),
         ("bad_length.ics", event("DTSTART:20261204T100000Z\nDURATION:long\n").into()),
         ("huge_length.ics", event("DTSTART:20261204T100000Z\nDURATION:P99999999999999D\n").into()),
@@ -85,7 +86,10 @@ fn broken_files_are_reported_and_left() {
     for name in expected {
         assert!(broken.contains(&name), "{name}: {broken:?}");
     }
-    assert!(broken.contains(&"bad_rule.ics") && broken.contains(&"by_second.ics"), "{broken:?}");
+    assert!(
+        broken.contains(&"hourly.ics") && broken.contains(&"bad_rule.ics") && broken.contains(&"by_second.ics"),
+        "{broken:?}"
+    );
     for (name, text) in &files {
         assert_eq!(&std::fs::read(desk.root.join("calendar").join(name)).unwrap(), text, "{name}");
     }

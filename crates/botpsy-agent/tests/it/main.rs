@@ -15,3 +15,4 @@ mod reminders;
 mod series;
 mod store;
 mod time;
+mod words;

@@ -13,7 +13,7 @@ use rrule::RRuleSet;
 use super::event::Event;
 use super::stamp::Stamp;
 
-/// An event that repeats more often than this is cut off.
+/// An event that repeats more often than this, up to the time that is asked for, is not shown.
 const MAX_OCCURRENCES: usize = 40_000;
 
 /// A rule that is longer is none that anybody needs.
@@ -143,7 +143,11 @@ fn starts(event: &Event, to: &Zoned, local: &TimeZone) -> Result<Vec<Stamp>, Str
             None => Vec::new(),
             Some(set) => {
                 let all = set.limit().into_iter().take(MAX_OCCURRENCES).map_while(|moment| clock(moment.timestamp()));
-                all.take_while(|civil| *civil <= last).collect()
+                let all: Vec<DateTime> = all.take_while(|civil| *civil <= last).collect();
+                if all.len() == MAX_OCCURRENCES {
+                    return Err("it repeats too often to be shown".to_owned());
+                }
+                all
             }
         },
     };
