@@ -112,9 +112,9 @@ pub(super) enum Day {
     },
     /// A date, and the weekday that it is said to be.
     Checked(Weekday, Box<Day>),
-    MonthDay(u32),
+    Ordinal(u32),
     /// A day of a month, the last one where there is no number.
-    DayOf(Option<u32>, Month),
+    OrdinalOf(Option<u32>, Month),
     /// The nth weekday of a month, the last one where there is no number.
     NthOf(Option<u32>, Weekday, Month),
     Period(Period),

@@ -32,7 +32,7 @@ impl Parser<'_> {
 
     /// `Friday the 13th`.
     fn month_day_behind(&self, at: usize) -> Parsed<Day> {
-        self.is_after(at, &["the"]).then(|| self.ordinal(at)).flatten().map(|(day, end)| (Day::MonthDay(day), end))
+        self.is_after(at, &["the"]).then(|| self.ordinal(at)).flatten().map(|(day, end)| (Day::Ordinal(day), end))
     }
 
     fn plain_date(&self, at: usize) -> Parsed<Day> {

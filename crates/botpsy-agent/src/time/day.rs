@@ -78,9 +78,9 @@ impl Parser<'_> {
             return Some((Day::Ahead(Length::default()), now + 1));
         }
         let (days, end) = match self.word(at)? {
-            "today" => (0, at + 1),
-            "tomorrow" | "tmrw" | "tmr" => (1, at + 1),
-            "yesterday" => (-1, at + 1),
+            "today" | "todays" => (0, at + 1),
+            "tomorrow" | "tomorrows" | "tmrw" | "tmr" => (1, at + 1),
+            "yesterday" | "yesterdays" => (-1, at + 1),
             _ => return None,
         };
         // `tomorrow week`
@@ -185,13 +185,13 @@ impl Parser<'_> {
             && (nth.is_some() || of > end)
             && let Some((month, end)) = self.month_meant(of + 1)
         {
-            return Some((Day::DayOf(nth, month), end));
+            return Some((Day::OrdinalOf(nth, month), end));
         }
         // `on the second floor` is no day; `on the 2nd` is one.
-        let led = self.is_after(start, &["the"])
-            && (start < 2 || self.is_after(start - 1, &["on", "by", "until", "from", "to"]));
+        let before = if self.is_after(start, &["the"]) { start - 1 } else { start };
+        let led = self.is_after(before, &["on", "by", "until", "from", "to", "for"]);
         let stands = !self.is_running() || (led && self.is_closed(end));
-        nth.filter(|_| stands).map(|nth| (Day::MonthDay(nth), end))
+        nth.filter(|_| stands).map(|nth| (Day::Ordinal(nth), end))
     }
 
     /// A month with words that say which: `next month`, `the month`, `March 2027`, `next March`.
@@ -256,7 +256,8 @@ impl Parser<'_> {
             _ => {}
         }
         let the = self.skip(at, &["the"]);
-        if self.is(the, "weekend") {
+        let led = the > at || self.is_after(at, &["at", "on", "by", "until", "for", "over"]);
+        if self.is(the, "weekend") && (led || !self.is_running()) {
             return Some((Period::Weekend(0), the + 1));
         }
         let week = self.skip(the, &["calendar"]);

@@ -288,10 +288,10 @@ fn completed(from: &When, until: &When) -> (When, When) {
     from.zone = from.zone.or(until.zone.clone());
     until.zone = until.zone.or(from.zone.clone());
     from.day = match (from.day, &until.day) {
-        (Some(Day::MonthDay(day)), Some(Day::Date { year, month, .. })) => {
+        (Some(Day::Ordinal(day)), Some(Day::Date { year, month, .. })) => {
             Some(Day::Date { year: *year, month: *month, day })
         }
-        (Some(Day::MonthDay(day)), Some(Day::DayOf(_, month))) => Some(Day::DayOf(Some(day), *month)),
+        (Some(Day::Ordinal(day)), Some(Day::OrdinalOf(_, month))) => Some(Day::OrdinalOf(Some(day), *month)),
         (Some(Day::Date { year: None, month, day }), Some(Day::Date { year: year @ Some(_), .. })) => {
             Some(Day::Date { year: *year, month, day })
         }

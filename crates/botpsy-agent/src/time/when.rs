@@ -179,9 +179,9 @@ impl Parser<'_> {
             return None;
         }
         let (until, end) = plain(start)?;
-        let (bare_from, bare_until) = (behind == at + 1 && !from.midnight, end == start + 1 && !until.midnight);
-        let bare_until = bare_until && until.half == Half::Unsaid || bare_until && self.digits(start).is_some();
-        let both = bare_from && bare_until && !self.is(at, "noon") && !self.is(start, "noon");
+        let is_bare = |clock: Clock, tokens: usize| tokens == 1 && !clock.midnight && clock != Clock::noon();
+        let bare_until = is_bare(until, end - start);
+        let both = is_bare(from, behind - at) && bare_until;
         let said = self.is_after(at, &["from", "between", "at", "by", "to", "until"]) || placed;
         let dated = self.day(self.skip(end, &["on"])).is_some();
         let stands = !both || said || dated || (!self.is_running() && self.mark(behind) != Some('-'));
