@@ -179,12 +179,20 @@ impl Session {
     }
 }
 
+/// Tools of data files that say nothing of undo have it, but for those whose name says otherwise.
+fn cannot_be_undone(tool: &str) -> bool {
+    tool.ends_with("_for_good")
+}
+
 /// The tools of a file of cases: all arguments are optional, and there are no others.
 pub fn tools(annotations: &Annotations) -> Tools {
     let mut list = Tools::default();
     for (name, annotation) in annotations {
         let mut annotation = annotation.clone();
-        if matches!(annotation.effect, Effect::Write | Effect::MemoryWrite) && annotation.undo == Undo::None {
+        if matches!(annotation.effect, Effect::Write | Effect::MemoryWrite)
+            && annotation.undo == Undo::None
+            && !cannot_be_undone(name)
+        {
             annotation.undo = Undo::InverseCall;
         }
         let properties: Map<String, Value> = annotation

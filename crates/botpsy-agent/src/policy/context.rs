@@ -1,6 +1,6 @@
 //! What is in a session, and who wrote it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use botpsy_text::conversation::ToolCall;
 use jiff::Zoned;
@@ -56,13 +56,6 @@ pub enum Origin {
     Model,
 }
 
-/// A source of text that is not the owner's.
-#[derive(Clone, Debug)]
-struct Source {
-    name: String,
-    is_secret: bool,
-}
-
 /// An entry of the address book.
 #[derive(Clone, Debug)]
 struct Contact {
@@ -100,10 +93,11 @@ pub struct Context {
     pub(crate) said: Said,
     pub(crate) own: TextIndex,
     book: Vec<Contact>,
-    sources: Vec<Source>,
+    sources: Vec<String>,
     others: HashMap<String, Vec<u32>>,
     pub(crate) read_urls: HashSet<String>,
     private: HashSet<String>,
+    pub(crate) private_lens: BTreeSet<usize>,
     secret: HashSet<String>,
     records: HashMap<String, Vec<String>>,
     is_tainted: bool,
@@ -129,6 +123,7 @@ impl Context {
             others: HashMap::new(),
             read_urls: HashSet::new(),
             private: HashSet::new(),
+            private_lens: BTreeSet::new(),
             secret: HashSet::new(),
             records: HashMap::new(),
             is_tainted: false,
@@ -194,7 +189,7 @@ impl Context {
                 self.is_tainted = true;
                 self.note_private(text, false);
             }
-            Output::Service => self.other(&source_name(call), text, false),
+            Output::Service => self.other(&source_name(call), text),
             Output::Memory | Output::ThirdParty => {
                 let is_secret = has_secret_path(call);
                 let is_private = !matches!(annotation.effect, Effect::OpenRead | Effect::CodeExecution);
@@ -258,15 +253,15 @@ impl Context {
 
     fn third_party(&mut self, source: &str, text: &str, is_private: bool) {
         self.is_tainted = true;
-        self.other(source, text, false);
+        self.other(source, text);
         if is_private {
             self.note_private(text, false);
         }
     }
 
-    fn other(&mut self, source: &str, text: &str, is_secret: bool) {
+    fn other(&mut self, source: &str, text: &str) {
         let n = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
-        self.sources.push(Source { name: source.to_owned(), is_secret });
+        self.sources.push(source.to_owned());
         let plain = normalize(text);
         for token in tokens(&plain)
             .flat_map(|token| std::iter::once(token).chain(words(token).filter(move |word| *word != token)))
@@ -285,13 +280,13 @@ impl Context {
             if token.contains('@') {
                 self.private.insert(token.to_owned());
             }
-            self.private.extend(words(token).filter(|word| is_telling(word)).map(str::to_owned));
+            for word in words(token).filter(|word| is_telling(word)) {
+                self.private_lens.insert(word.len());
+                self.private.insert(word.to_owned());
+            }
         }
         if is_secret {
             self.secret.extend(tokens(&plain).filter(|token| token.len() >= 6).map(str::to_owned));
-            if let Some(source) = self.sources.last_mut() {
-                source.is_secret = true;
-            }
         }
         self.secret.extend(secret::find(text));
     }
@@ -310,7 +305,7 @@ impl Context {
             .split_first()
             .and_then(|(first, rest)| first.iter().find(|at| rest.iter().all(|list| list.binary_search(at).is_ok())));
         match all.and_then(|at| self.sources.get(*at as usize)) {
-            Some(source) => Origin::ThirdParty(source.name.clone()),
+            Some(source) => Origin::ThirdParty(source.clone()),
             None => Origin::Model,
         }
     }

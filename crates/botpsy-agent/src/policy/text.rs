@@ -86,6 +86,13 @@ pub(crate) fn is_confusable(normalized: &str) -> bool {
     tokens(normalized).any(|piece| mixed(piece) || piece.contains("xn--"))
 }
 
+/// Whether a text reads as another one after normalisation: with invisible characters, line ends or letters in other shapes.
+pub(crate) fn is_disguised(text: &str) -> bool {
+    let plain = text.nfc().flat_map(char::to_lowercase).collect::<String>();
+    let plain = plain.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    plain.replace('\u{3c2}', "\u{3c3}") != normalize(text)
+}
+
 /// A text that is asked again and again whether something stands in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextIndex {
@@ -158,6 +165,12 @@ mod tests {
     #[test]
     fn look_alikes_are_seen() {
         assert!(is_confusable("b\u{43e}b@example.org") && is_confusable("a@xn--80ak6aa92e.com"));
+        assert!(
+            is_disguised("bob\u{200b}@example.org")
+                && is_disguised("bob\u{ff20}example.org")
+                && is_disguised("a@b.org\nbcc: c@d.org")
+        );
+        assert!(!is_disguised("Bob@Example.org") && !is_disguised("Caf\u{e9}  Paris"));
         assert!(!is_confusable("bob@example.org") && !is_confusable("\u{431}\u{43e}\u{431}"));
     }
 

@@ -1,2 +1,4 @@
 //! The assistant, from outside.
 #![allow(clippy::unwrap_used)]
+
+mod policy;

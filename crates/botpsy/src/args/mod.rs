@@ -8,7 +8,9 @@
 )]
 
 mod bench;
+mod eval;
 mod model;
+mod policy;
 mod run;
 mod serve;
 mod text;
@@ -19,7 +21,9 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArgs;
+pub(crate) use eval::{EvalArgs, EvalCommand, GuardrailArgs};
 pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
+pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, ShowArgs};
 pub(crate) use run::{
     AskArgs, ChatArgs, CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs,
 };
@@ -48,6 +52,7 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     Serve(ServeArgs),
     Tools(ToolsArgs),
+    Policy(PolicyArgs),
     Generate(GenerateArgs),
     Logits(LogitsArgs),
     Tokenize(TokenizeArgs),
@@ -57,6 +62,7 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     Convert(ConvertArgs),
     Bench(BenchArgs),
+    Eval(EvalArgs),
     Completions(CompletionsArgs),
 }
 
