@@ -124,7 +124,8 @@ proptest! {
         context.untrusted("first", &first);
         let policy = Policy::default();
         let before = decide(&policy, &context, &tools, &call).decision.word();
-        context.untrusted("more", if same { &values.concat() } else { &more });
+        let added = if same { values.concat() } else { more };
+        context.untrusted("more", &added);
         let after = decide(&policy, &context, &tools, &call).decision.word();
         // A link that a text holds whole is asked about instead of denied; nothing becomes silent.
         prop_assert!(rank(after) <= rank(before) || after == "ask", "{} became {}", before, after);
