@@ -103,6 +103,9 @@ pub struct Case {
     /// How often the call comes, in cases in words.
     #[serde(default)]
     pub repeat: u32,
+    /// What the owner answers, in cases in words.
+    #[serde(default)]
+    pub answers: Value,
     /// What the model answered, in cases in words.
     #[serde(default)]
     pub answer: String,
@@ -151,6 +154,7 @@ impl Session {
         case.secrets.iter().for_each(|secret| policy.secrets.register(secret));
         let mut all = annotations.clone();
         all.extend(case.tools.clone());
+        all.extend(policy.annotations.clone());
         let mut context = Context::new(now());
         context.user(&case.user);
         if let Some(scope) = &case.scope {

@@ -131,7 +131,7 @@ impl Look<'_> {
     }
 
     fn object(&self, normalized: &str, origin: &mut Origin) -> Option<Rule> {
-        if self.context.named_record(normalized).is_some() {
+        if self.context.is_named_record(normalized) {
             *origin = Origin::User;
             return None;
         }
@@ -205,7 +205,7 @@ impl Look<'_> {
 
     fn attachment(&self, normalized: &str, origin: &mut Origin) -> Option<Rule> {
         let name = normalized.rsplit('/').next().unwrap_or(normalized);
-        if self.context.named_record(normalized).is_some() || self.context.user.has(name) && name.len() >= 4 {
+        if self.context.is_named_record(normalized) || self.context.user.has(name) && name.len() >= 4 {
             *origin = Origin::User;
             return None;
         }

@@ -83,7 +83,7 @@ impl Draw<'_> {
         let destinations: Vec<String> =
             of(Role::Destination).map(|finding| self.shown(&true_address(&finding.value), finding)).collect();
         let amounts: Vec<String> =
-            of(Role::Amount).map(|finding| format!("{}{}", escaped(&finding.value), self.currency())).collect();
+            of(Role::Amount).map(|finding| format!("{}{}", plain_number(&finding.value), self.currency())).collect();
         let objects: Vec<String> = of(Role::Object).chain(of(Role::Path)).map(|finding| self.object(finding)).collect();
         let mut parts = amounts;
         match destinations.len() {
@@ -158,6 +158,12 @@ impl Draw<'_> {
         };
         destinations.map(grant).collect()
     }
+}
+
+/// A number without an exponent, which would hide how large it is.
+fn plain_number(text: &str) -> String {
+    let number = text.parse::<f64>().ok().filter(|_| text.contains(['e', 'E']));
+    number.map_or_else(|| escaped(text), |number| number.to_string())
 }
 
 fn verb(effect: Effect) -> &'static str {

@@ -63,6 +63,13 @@ struct Contact {
     addresses: Vec<String>,
 }
 
+/// What a record is called.
+#[derive(Clone, Debug)]
+struct Title {
+    plain: String,
+    shown: String,
+}
+
 /// Counts of one turn.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turn {
@@ -99,7 +106,7 @@ pub struct Context {
     private: HashSet<String>,
     pub(crate) private_lens: BTreeSet<usize>,
     secret: HashSet<String>,
-    records: HashMap<String, Vec<String>>,
+    records: HashMap<String, Vec<Title>>,
     is_tainted: bool,
     pub(crate) scope: Scope,
     pub(crate) presence: Presence,
@@ -201,9 +208,25 @@ impl Context {
         }
         if !matches!(annotation.effect, Effect::OpenRead | Effect::CodeExecution) {
             for record in records::read(text).into_iter().filter(|record| !record.id.is_empty()) {
-                self.records.entry(record.id).or_default().extend(record.titles);
+                let titles = record.titles.into_iter().map(|shown| Title { plain: normalize(&shown), shown });
+                self.records.entry(record.id).or_default().extend(titles);
             }
         }
+    }
+
+    /// What a call gave that looks into the memory: each text with the label of what wrote it then.
+    pub fn recalled<'a>(
+        &mut self,
+        annotation: &Annotation,
+        call: &ToolCall,
+        texts: impl IntoIterator<Item = (&'a str, Integrity)>,
+    ) {
+        let mut all = String::new();
+        for (text, label) in texts {
+            self.memory(text, label);
+            all.push_str(text);
+        }
+        self.count(annotation, call, &all);
     }
 
     /// The owner was asked, and said yes or no.
@@ -330,15 +353,14 @@ impl Context {
         rivals.all(|other| other.addresses == entry.addresses).then_some(entry.name.as_str())
     }
 
-    /// The title by which the owner named the record with this id.
-    pub(crate) fn named_record(&self, id: &str) -> Option<&str> {
-        let titles = self.records.get(id)?;
-        titles.iter().find(|title| self.is_named(title)).map(String::as_str)
+    /// Whether the owner named the record with this id by a title of it.
+    pub(crate) fn is_named_record(&self, id: &str) -> bool {
+        self.records.get(id).is_some_and(|titles| titles.iter().any(|title| self.is_named(&title.plain)))
     }
 
     /// What the record with this id is called.
     pub(crate) fn title(&self, id: &str) -> Option<&str> {
-        self.records.get(id)?.first().map(String::as_str)
+        self.records.get(id)?.first().map(|title| title.shown.as_str())
     }
 
     fn is_named(&self, title: &str) -> bool {

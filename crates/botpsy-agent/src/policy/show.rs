@@ -18,6 +18,7 @@ impl Policy {
         out.push_str("\n# Folders that files may lie in, beside the working folder.\n");
         line(&mut out, "folders", &list(&self.folders));
         self.limits(&mut out);
+        self.tools(&mut out);
         self.rules(&mut out);
         self.grants(&mut out);
         out
@@ -37,6 +38,26 @@ impl Policy {
         ];
         numbers.iter().for_each(|(name, number)| line(out, name, &number.to_string()));
         line(out, "money_per_day", &quoted(&limits.money_per_day));
+    }
+
+    fn tools(&self, out: &mut String) {
+        if !self.annotations.is_empty() {
+            out.push_str(
+                "\n# What you say of tools: what they do, who wrote what they answer, and the part of each argument.\n",
+            );
+        }
+        for (name, annotation) in &self.annotations {
+            let word = |value: Value| value.to_string();
+            let _ = writeln!(out, "[tool.{}]", quoted(name));
+            line(out, "effect", &word(serde_json::to_value(annotation.effect).unwrap_or_default()));
+            line(out, "output", &word(serde_json::to_value(annotation.output).unwrap_or_default()));
+            line(out, "undo", &word(serde_json::to_value(annotation.undo).unwrap_or_default()));
+            let role = |(argument, role): (&String, _)| {
+                format!("{} = {}", quoted(argument), word(serde_json::to_value(role).unwrap_or_default()))
+            };
+            let args: Vec<String> = annotation.args.iter().map(role).collect();
+            line(out, "args", &format!("{{ {} }}", args.join(", ")));
+        }
     }
 
     fn rules(&self, out: &mut String) {
@@ -108,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_read_again() {
-        let text = "profile = \"relaxed\"\nhosts = [\"printer.local\"]\n[[rule]]\neffect = \"write\"\nanchored = true\ndecision = \"allow\"\n\
+        let text = "profile = \"relaxed\"\nhosts = [\"printer.local\"]\n[tool.send_mail]\neffect = \"external_message\"\noutput = \"service\"\nargs = { to = \"destination\" }\n[[rule]]\neffect = \"write\"\nanchored = true\ndecision = \"allow\"\n\
             [[grant]]\ntool = \"t\"\ndestination = \"a\\u007f\\\"b\"\nprofile = \"strict\"\nuntil = \"2026-12-31\"\n";
         let shown = Policy::from_toml(text).unwrap().to_toml();
         assert_eq!(Policy::from_toml(&shown).unwrap().to_toml(), shown);

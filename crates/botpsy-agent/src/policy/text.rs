@@ -6,6 +6,9 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Text as it is compared: NFKC, lower case, without invisible characters, blanks collapsed. Doing it twice changes nothing.
 pub fn normalize(text: &str) -> String {
+    if text.is_ascii() {
+        return once_ascii(text);
+    }
     let mut text = once(text);
     // Lower case can undo the normal form and the other way round; three rounds settle every known character.
     for _ in 0..3 {
@@ -27,6 +30,23 @@ fn once(text: &str) -> String {
         let is_blank = c.is_whitespace() || c.is_control();
         if !is_blank {
             out.push(c);
+        } else if !blank {
+            out.push(' ');
+        }
+        blank = is_blank;
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// The same for ASCII, where lower case and blanks are all there is to do. Most of what is read is that.
+fn once_ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut blank = true;
+    for byte in text.bytes() {
+        let is_blank = byte.is_ascii_control() || byte == b' ';
+        if !is_blank {
+            out.push(char::from(byte.to_ascii_lowercase()));
         } else if !blank {
             out.push(' ');
         }
