@@ -20,15 +20,15 @@ fn call() -> String {
 fn a_decision_is_explained() {
     expect![[r#"
         ask  (never-silent)
-        because money is moved only when you agree, and the payee comes from unread (read_mail), which others may have written (destination)
+        because money is moved only when you agree, and `payee` comes from unread (read_mail), which others may have written (destination)
           payee = "DE89370400440532013000"  from: others: unread (read_mail)  against: destination
           amount = "20"  from: others: unread (read_mail)  against: amount
 
         The question:
-        Pay, order or reserve of 20 with the tool pay, to 1 destination: DE89370400440532013000
+        Pay, order or reserve with the tool pay: 20, to DE89370400440532013000
           payee: DE89370400440532013000 - from unread (read_mail), which others may have written (!)
           amount: 20 - from unread (read_mail), which others may have written (!)
-        This is asked because money is moved only when you agree, and the payee comes from unread (read_mail), which others may have written (destination).
+        This is asked because money is moved only when you agree, and `payee` comes from unread (read_mail), which others may have written (destination).
     "#]]
     .assert_eq(&run(&["policy", "explain"], call()).ok());
     let json = run(&["policy", "explain", "--json"], call()).json();
