@@ -363,15 +363,14 @@ impl Context {
         self.records.get(id)?.first().map(|title| title.shown.as_str())
     }
 
+    /// Whether the owner's words name a title: whole, every telling word of it, or two thirds of three and more.
     fn is_named(&self, title: &str) -> bool {
-        let stem = title
-            .rsplit_once('.')
-            .filter(|(_, end)| end.len() <= 5 && !end.contains(' '))
-            .map_or(title, |(stem, _)| stem);
-        let mut telling = words(stem).filter(|word| word.chars().count() >= 3).peekable();
-        let is_something = words(stem).any(|word| word.chars().count() >= 3 && !is_plain(word));
-        self.user.has(title) && is_something
-            || is_something && telling.peek().is_some() && telling.all(|word| self.user.has_word(word))
+        let end = title.rsplit_once('.').filter(|(_, end)| end.len() <= 5 && !end.contains(' '));
+        let stem = end.map_or(title, |(stem, _)| stem);
+        let telling: Vec<&str> = words(stem).filter(|word| word.chars().count() >= 3 && !is_plain(word)).collect();
+        let named = telling.iter().filter(|word| self.user.has_word(word)).count();
+        let most = telling.len() >= 3 && 3 * named >= 2 * telling.len();
+        !telling.is_empty() && (self.user.has(title) || named == telling.len() || most)
     }
 
     /// Whether a piece of a text was read from the owner's data and not written by the owner.

@@ -145,7 +145,10 @@ pub fn lexical(user: &str, tools: &Tools) -> Scope {
     let all: Vec<(&str, Effect)> =
         tools.names().filter_map(|name| Some((name, tools.annotation(name)?.effect))).collect();
     // Words that every tool of an effect has, and verbs, tell nothing apart.
-    let named = |name: &str| normalize(name).split('_').skip(1).any(|word| word.len() >= 4 && index.has_word(word));
+    let pages = ["webpage", "website", "page", "site", "url"];
+    let is_said =
+        |word: &str| index.has_word(word) || (pages.contains(&word) && pages.iter().any(|page| index.has_word(page)));
+    let named = |name: &str| normalize(name).split('_').skip(1).any(|word| word.len() >= 3 && is_said(word));
     let is_named = |effect: Effect| all.iter().any(|(name, of)| *of == effect && named(name));
     let delegated = delegates(&words(&normalize(user)).collect::<Vec<_>>());
     let chosen = all.iter().filter(|(name, effect)| {
