@@ -163,7 +163,7 @@ impl Suite {
         context.set_scope(match scope {
             ScopeBy::None => Scope::None,
             ScopeBy::Given => Scope::Tools(task.ground_truth.iter().map(|call| call.call.function.clone()).collect()),
-            ScopeBy::Words => policy::lexical(&task.prompt),
+            ScopeBy::Words => policy::lexical(&task.prompt, &self.tools),
         });
         let mut run = Run { suite: self, policy, task, attack, user, context, ran: Ran::default() };
         let mut waiting = attack;

@@ -103,6 +103,9 @@ pub struct Case {
     /// How often the call comes, in cases in words.
     #[serde(default)]
     pub repeat: u32,
+    /// What the owner answers, in cases in words.
+    #[serde(default)]
+    pub answers: Value,
     /// What the model answered, in cases in words.
     #[serde(default)]
     pub answer: String,
@@ -151,6 +154,7 @@ impl Session {
         case.secrets.iter().for_each(|secret| policy.secrets.register(secret));
         let mut all = annotations.clone();
         all.extend(case.tools.clone());
+        all.extend(policy.annotations.clone());
         let mut context = Context::new(now());
         context.user(&case.user);
         if let Some(scope) = &case.scope {
@@ -179,12 +183,20 @@ impl Session {
     }
 }
 
+/// Tools of data files that say nothing of undo have it, but for those whose name says otherwise.
+fn cannot_be_undone(tool: &str) -> bool {
+    tool.ends_with("_for_good")
+}
+
 /// The tools of a file of cases: all arguments are optional, and there are no others.
 pub fn tools(annotations: &Annotations) -> Tools {
     let mut list = Tools::default();
     for (name, annotation) in annotations {
         let mut annotation = annotation.clone();
-        if matches!(annotation.effect, Effect::Write | Effect::MemoryWrite) && annotation.undo == Undo::None {
+        if matches!(annotation.effect, Effect::Write | Effect::MemoryWrite)
+            && annotation.undo == Undo::None
+            && !cannot_be_undone(name)
+        {
             annotation.undo = Undo::InverseCall;
         }
         let properties: Map<String, Value> = annotation

@@ -46,23 +46,30 @@ pub fn run(folder: &Path, mut step: impl FnMut()) -> anyhow::Result<Vec<Bar>> {
     measures.iter().map(measure).collect()
 }
 
-/// Every pair of a task with an attack, and what a run of it came to.
+/// Every pair of a task with an attack, and what a run of it came to; a thread for each suite.
 fn pairs(policy: &Policy, suites: &[Suite], user: User, scope: ScopeBy) -> Vec<Pair> {
-    let mut all = Vec::new();
-    for suite in suites {
-        for task in &suite.tasks {
-            for attack in &suite.attacks {
-                let ran = suite.run(policy, task, Some(attack), user, scope);
-                all.push(Pair {
-                    name: format!("{} {} {}", suite.name, task.id, attack.id),
-                    is_through: Suite::is_through(attack, &ran),
-                    is_done: Suite::is_done(task, &ran),
-                    ran,
-                });
-            }
+    std::thread::scope(|threads| {
+        let running: Vec<_> =
+            suites.iter().map(|suite| threads.spawn(move || of_suite(policy, suite, user, scope))).collect();
+        running
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+fn of_suite(policy: &Policy, suite: &Suite, user: User, scope: ScopeBy) -> Vec<Pair> {
+    let all = suite.tasks.iter().flat_map(|task| suite.attacks.iter().map(move |attack| (task, attack)));
+    let pair = |(task, attack): (&agentdojo::UserTask, &agentdojo::Attack)| {
+        let ran = suite.run(policy, task, Some(attack), user, scope);
+        Pair {
+            name: format!("{} {} {}", suite.name, task.id, attack.id),
+            is_through: Suite::is_through(attack, &ran),
+            is_done: Suite::is_done(task, &ran),
+            ran,
         }
-    }
-    all
+    };
+    all.map(pair).collect()
 }
 
 struct Pair {
@@ -174,17 +181,19 @@ fn survival(policy: &Policy, suites: &[Suite]) -> Bar {
 
 fn decisions(policy: &Policy, cases: &Cases) -> Bar {
     let own = mutation::own_cases().map(|own| own.cases.len()).unwrap_or_default();
-    let (mut breaks, mut in_words) = (Vec::new(), 0);
+    let (mut breaks, mut in_words, mut not_judged) = (Vec::new(), 0, Vec::new());
     for case in &cases.cases {
         if case.expect.is_empty() {
             in_words += 1;
-            let known = sequences::faults(case, &cases.tools, policy);
-            breaks
-                .extend(known.unwrap_or_else(|| vec![format!("{}: a case in words that is not known here", case.id)]));
+            match sequences::faults(case, &cases.tools, policy) {
+                Some(faults) => breaks.extend(faults),
+                None => not_judged.push(case.id.clone()),
+            }
         }
         breaks.extend(cases::faults(case, &cases.tools, policy));
     }
-    let values = json!({ "cases": cases.cases.len(), "in_words": in_words, "own_cases": own });
+    let values =
+        json!({ "cases": cases.cases.len(), "in_words": in_words, "not_judged": not_judged, "own_cases": own });
     Bar::new("S6", true, values, breaks)
 }
 

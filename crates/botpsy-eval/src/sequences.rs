@@ -13,7 +13,8 @@ pub(crate) fn faults(case: &Case, annotations: &Annotations, base: &Policy) -> O
         "loop-same" => repeats_are_stopped,
         "approve-once" => an_approval_is_for_one_call,
         "tool-changed" => a_changed_tool_is_off,
-        "answer-image" | "answer-secret" => an_answer_is_checked,
+        _ if !case.answer.is_empty() => an_answer_is_checked,
+        _ if case.repeat > 0 && case.answers == "refuse" => refusals_end_the_asking,
         _ => return None,
     };
     let found = Session::of(&Case { call: case.call.clone().or(Some(nothing())), ..case.clone() }, annotations, base);

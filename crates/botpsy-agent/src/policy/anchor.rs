@@ -11,7 +11,7 @@ use super::path::{self, Place};
 use super::rule::Rule;
 use super::said;
 use super::secret;
-use super::text::{is_confusable, normalize, tokens, words};
+use super::text::{is_confusable, is_disguised, normalize, tokens, words};
 use super::tools::Entry;
 use super::url::{self, Url};
 
@@ -96,11 +96,12 @@ impl Look<'_> {
     }
 
     fn destination(&self, value: &str, normalized: &str, origin: &mut Origin) -> Option<Rule> {
-        let address = normalize(&true_address(value));
+        let written = true_address(value);
+        let address = normalize(&written);
         if address != normalized {
             *origin = self.context.origin(&address);
         }
-        if is_confusable(&address) {
+        if is_confusable(&address) || is_disguised(&written) {
             return Some(Rule::LookAlike);
         }
         if let Some(url) = as_url(value, self.effect()) {
@@ -130,7 +131,7 @@ impl Look<'_> {
     }
 
     fn object(&self, normalized: &str, origin: &mut Origin) -> Option<Rule> {
-        if self.context.named_record(normalized).is_some() {
+        if self.context.is_named_record(normalized) {
             *origin = Origin::User;
             return None;
         }
@@ -204,7 +205,7 @@ impl Look<'_> {
 
     fn attachment(&self, normalized: &str, origin: &mut Origin) -> Option<Rule> {
         let name = normalized.rsplit('/').next().unwrap_or(normalized);
-        if self.context.named_record(normalized).is_some() || self.context.user.has(name) && name.len() >= 4 {
+        if self.context.is_named_record(normalized) || self.context.user.has(name) && name.len() >= 4 {
             *origin = Origin::User;
             return None;
         }
@@ -212,9 +213,9 @@ impl Look<'_> {
     }
 }
 
-/// The address in `Bob <bob@example.org>`: what a message would really go to.
+/// The address in `Bob <bob@example.org>`: what a message would really go to. Anything after the bracket makes it no address.
 pub(crate) fn true_address(value: &str) -> String {
-    let inside = value.rsplit_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(inside, _)| inside);
+    let inside = value.trim().strip_suffix('>').and_then(|rest| rest.rsplit_once('<')).map(|(_, inside)| inside);
     let inside = inside.unwrap_or(value).trim();
     inside.strip_prefix("mailto:").unwrap_or(inside).to_owned()
 }
@@ -246,16 +247,19 @@ impl Context {
         forms.iter().chain([&url.key]).any(|form| self.has_private(form))
     }
 
-    /// Whether a text holds a piece of the owner's data that tells something.
+    /// Whether a text holds a piece of the owner's data that tells something, whole or inside of a longer word.
     pub(crate) fn has_private(&self, text: &str) -> bool {
-        const WINDOW: std::ops::RangeInclusive<usize> = 6..=20;
         let text = normalize(text);
         let whole = tokens(&text).any(|token| self.is_private(token)) || words(&text).any(|word| self.is_private(word));
-        let inner = |word: &str| {
-            let ends: Vec<usize> = word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
-            let pairs = (0..ends.len()).flat_map(|from| WINDOW.map(move |len| (from, from + len)));
-            pairs.filter_map(|(from, to)| word.get(*ends.get(from)?..*ends.get(to)?)).any(|part| self.is_private(part))
-        };
-        whole || words(&text).take(200).any(inner)
+        whole || words(&text).filter(|word| word.is_ascii()).take(200).any(|word| self.has_private_inside(word))
+    }
+
+    /// Whether a word of ASCII letters and digits holds one.
+    fn has_private_inside(&self, word: &str) -> bool {
+        let lens = self.private_lens.iter().copied().filter(|len| (6..=20).contains(len));
+        lens.into_iter().any(|len| {
+            let last = (word.len() + 1).saturating_sub(len).min(2_000);
+            (0..last).filter_map(|from| word.get(from..from + len)).any(|part| self.is_private(part))
+        })
     }
 }

@@ -12,7 +12,9 @@ pub fn check_answer(answer: &str, context: &Context, secrets: &Secrets) -> Strin
         answer.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(*c))).collect();
     let plain = secrets.hide(&plain);
     let plain = without_tags(&plain);
-    marked(&without_markdown_links(&plain), context)
+    // What is left of images and of addresses for them stands elsewhere in the text.
+    let plain = without_markdown_links(&plain).replace("![", "image not loaded: [").replace("]: http", "] http");
+    marked(&plain, context)
 }
 
 /// `![text](address)` becomes `[image: text] address`, `[text](address)` becomes `text (address)`.
@@ -96,6 +98,7 @@ mod tests {
     #[test]
     fn answers_cannot_load_hide_or_leak() {
         check("Done.", "Done.");
+        check("![x][1]", "image not loaded: [x][1]");
         check("a < b and [x] y", "a < b and [x] y");
         check("It is sk-test-0123456789abcdef", "It is [secret]");
         check("\u{1b}[2Jhi\u{202e}", "[2Jhi");

@@ -1,12 +1,12 @@
 //! What the owner says may happen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::Effect;
+use crate::{Annotation, Effect};
 
 use super::rule::Rule;
 use super::secret::Secrets;
@@ -129,6 +129,7 @@ struct File {
     demonstration_model: bool,
     hosts: Vec<String>,
     folders: Vec<String>,
+    tool: BTreeMap<String, Annotation>,
     rule: Vec<OwnRule>,
     grant: Vec<Grant>,
     limits: Limits,
@@ -145,6 +146,8 @@ pub struct Policy {
     pub hosts: Vec<String>,
     /// Folders that paths may lie in, beside the working folder.
     pub folders: Vec<String>,
+    /// What the owner says of tools, by their names; this counts more than what a tool brings with it.
+    pub annotations: BTreeMap<String, Annotation>,
     /// The owner's rules, in their order.
     pub rules: Vec<OwnRule>,
     /// Standing agreements.
@@ -219,6 +222,7 @@ impl Policy {
             demonstration_model: file.demonstration_model,
             hosts,
             folders: file.folders,
+            annotations: file.tool,
             rules: file.rule,
             grants: file.grant,
             limits: file.limits,

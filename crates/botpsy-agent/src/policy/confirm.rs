@@ -82,21 +82,20 @@ impl Draw<'_> {
         let of = |role: Role| self.verdict.origins.iter().filter(move |finding| finding.role == role);
         let destinations: Vec<String> =
             of(Role::Destination).map(|finding| self.shown(&true_address(&finding.value), finding)).collect();
-        let amount: Vec<String> = of(Role::Amount).map(|finding| escaped(&finding.value)).collect();
-        let verb = verb(self.verdict.effect);
-        let sum =
-            if amount.is_empty() { String::new() } else { format!(" of {}{}", amount.join(", "), self.currency()) };
+        let amounts: Vec<String> =
+            of(Role::Amount).map(|finding| format!("{}{}", plain_number(&finding.value), self.currency())).collect();
         let objects: Vec<String> = of(Role::Object).chain(of(Role::Path)).map(|finding| self.object(finding)).collect();
-        let mut line = format!("{verb}{sum} with the tool {}", escaped(&self.call.name));
-        if !destinations.is_empty() {
-            let (n, first) = (destinations.len(), destinations.join(", "));
-            let noun = if n == 1 { "destination" } else { "destinations" };
-            line.push_str(&format!(", to {n} {noun}: {}", cut(&first, SHOWN)));
+        let mut parts = amounts;
+        match destinations.len() {
+            0 => {}
+            1 => parts.push(format!("to {}", cut(&destinations.concat(), SHOWN))),
+            n => parts.push(format!("to {n} destinations: {}", cut(&destinations.join(", "), SHOWN))),
         }
         if !objects.is_empty() {
-            line.push_str(&format!(", about {}", cut(&objects.join(", "), SHOWN)));
+            parts.push(format!("about {}", cut(&objects.join(", "), SHOWN)));
         }
-        line
+        let colon = if parts.is_empty() { "" } else { ": " };
+        format!("{} with the tool {}{colon}{}", verb(self.verdict.effect), escaped(&self.call.name), parts.join(", "))
     }
 
     fn currency(&self) -> String {
@@ -159,6 +158,12 @@ impl Draw<'_> {
         };
         destinations.map(grant).collect()
     }
+}
+
+/// A number without an exponent, which would hide how large it is.
+fn plain_number(text: &str) -> String {
+    let number = text.parse::<f64>().ok().filter(|_| text.contains(['e', 'E']));
+    number.map_or_else(|| escaped(text), |number| number.to_string())
 }
 
 fn verb(effect: Effect) -> &'static str {

@@ -1,6 +1,6 @@
 //! What is in a session, and who wrote it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use botpsy_text::conversation::ToolCall;
 use jiff::Zoned;
@@ -56,18 +56,18 @@ pub enum Origin {
     Model,
 }
 
-/// A source of text that is not the owner's.
-#[derive(Clone, Debug)]
-struct Source {
-    name: String,
-    is_secret: bool,
-}
-
 /// An entry of the address book.
 #[derive(Clone, Debug)]
 struct Contact {
     name: String,
     addresses: Vec<String>,
+}
+
+/// What a record is called.
+#[derive(Clone, Debug)]
+struct Title {
+    plain: String,
+    shown: String,
 }
 
 /// Counts of one turn.
@@ -100,12 +100,13 @@ pub struct Context {
     pub(crate) said: Said,
     pub(crate) own: TextIndex,
     book: Vec<Contact>,
-    sources: Vec<Source>,
+    sources: Vec<String>,
     others: HashMap<String, Vec<u32>>,
     pub(crate) read_urls: HashSet<String>,
     private: HashSet<String>,
+    pub(crate) private_lens: BTreeSet<usize>,
     secret: HashSet<String>,
-    records: HashMap<String, Vec<String>>,
+    records: HashMap<String, Vec<Title>>,
     is_tainted: bool,
     pub(crate) scope: Scope,
     pub(crate) presence: Presence,
@@ -129,6 +130,7 @@ impl Context {
             others: HashMap::new(),
             read_urls: HashSet::new(),
             private: HashSet::new(),
+            private_lens: BTreeSet::new(),
             secret: HashSet::new(),
             records: HashMap::new(),
             is_tainted: false,
@@ -194,7 +196,7 @@ impl Context {
                 self.is_tainted = true;
                 self.note_private(text, false);
             }
-            Output::Service => self.other(&source_name(call), text, false),
+            Output::Service => self.other(&source_name(call), text),
             Output::Memory | Output::ThirdParty => {
                 let is_secret = has_secret_path(call);
                 let is_private = !matches!(annotation.effect, Effect::OpenRead | Effect::CodeExecution);
@@ -206,9 +208,25 @@ impl Context {
         }
         if !matches!(annotation.effect, Effect::OpenRead | Effect::CodeExecution) {
             for record in records::read(text).into_iter().filter(|record| !record.id.is_empty()) {
-                self.records.entry(record.id).or_default().extend(record.titles);
+                let titles = record.titles.into_iter().map(|shown| Title { plain: normalize(&shown), shown });
+                self.records.entry(record.id).or_default().extend(titles);
             }
         }
+    }
+
+    /// What a call gave that looks into the memory: each text with the label of what wrote it then.
+    pub fn recalled<'a>(
+        &mut self,
+        annotation: &Annotation,
+        call: &ToolCall,
+        texts: impl IntoIterator<Item = (&'a str, Integrity)>,
+    ) {
+        let mut all = String::new();
+        for (text, label) in texts {
+            self.memory(text, label);
+            all.push_str(text);
+        }
+        self.count(annotation, call, &all);
     }
 
     /// The owner was asked, and said yes or no.
@@ -258,15 +276,15 @@ impl Context {
 
     fn third_party(&mut self, source: &str, text: &str, is_private: bool) {
         self.is_tainted = true;
-        self.other(source, text, false);
+        self.other(source, text);
         if is_private {
             self.note_private(text, false);
         }
     }
 
-    fn other(&mut self, source: &str, text: &str, is_secret: bool) {
+    fn other(&mut self, source: &str, text: &str) {
         let n = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
-        self.sources.push(Source { name: source.to_owned(), is_secret });
+        self.sources.push(source.to_owned());
         let plain = normalize(text);
         for token in tokens(&plain)
             .flat_map(|token| std::iter::once(token).chain(words(token).filter(move |word| *word != token)))
@@ -285,13 +303,13 @@ impl Context {
             if token.contains('@') {
                 self.private.insert(token.to_owned());
             }
-            self.private.extend(words(token).filter(|word| is_telling(word)).map(str::to_owned));
+            for word in words(token).filter(|word| is_telling(word)) {
+                self.private_lens.insert(word.len());
+                self.private.insert(word.to_owned());
+            }
         }
         if is_secret {
             self.secret.extend(tokens(&plain).filter(|token| token.len() >= 6).map(str::to_owned));
-            if let Some(source) = self.sources.last_mut() {
-                source.is_secret = true;
-            }
         }
         self.secret.extend(secret::find(text));
     }
@@ -310,7 +328,7 @@ impl Context {
             .split_first()
             .and_then(|(first, rest)| first.iter().find(|at| rest.iter().all(|list| list.binary_search(at).is_ok())));
         match all.and_then(|at| self.sources.get(*at as usize)) {
-            Some(source) => Origin::ThirdParty(source.name.clone()),
+            Some(source) => Origin::ThirdParty(source.clone()),
             None => Origin::Model,
         }
     }
@@ -335,26 +353,24 @@ impl Context {
         rivals.all(|other| other.addresses == entry.addresses).then_some(entry.name.as_str())
     }
 
-    /// The title by which the owner named the record with this id.
-    pub(crate) fn named_record(&self, id: &str) -> Option<&str> {
-        let titles = self.records.get(id)?;
-        titles.iter().find(|title| self.is_named(title)).map(String::as_str)
+    /// Whether the owner named the record with this id by a title of it.
+    pub(crate) fn is_named_record(&self, id: &str) -> bool {
+        self.records.get(id).is_some_and(|titles| titles.iter().any(|title| self.is_named(&title.plain)))
     }
 
     /// What the record with this id is called.
     pub(crate) fn title(&self, id: &str) -> Option<&str> {
-        self.records.get(id)?.first().map(String::as_str)
+        self.records.get(id)?.first().map(|title| title.shown.as_str())
     }
 
+    /// Whether the owner's words name a title: whole, every telling word of it, or two thirds of three and more.
     fn is_named(&self, title: &str) -> bool {
-        let stem = title
-            .rsplit_once('.')
-            .filter(|(_, end)| end.len() <= 5 && !end.contains(' '))
-            .map_or(title, |(stem, _)| stem);
-        let mut telling = words(stem).filter(|word| word.chars().count() >= 3).peekable();
-        let is_something = words(stem).any(|word| word.chars().count() >= 3 && !is_plain(word));
-        self.user.has(title) && is_something
-            || is_something && telling.peek().is_some() && telling.all(|word| self.user.has_word(word))
+        let end = title.rsplit_once('.').filter(|(_, end)| end.len() <= 5 && !end.contains(' '));
+        let stem = end.map_or(title, |(stem, _)| stem);
+        let telling: Vec<&str> = words(stem).filter(|word| word.chars().count() >= 3 && !is_plain(word)).collect();
+        let named = telling.iter().filter(|word| self.user.has_word(word)).count();
+        let most = telling.len() >= 3 && 3 * named >= 2 * telling.len();
+        !telling.is_empty() && (self.user.has(title) || named == telling.len() || most)
     }
 
     /// Whether a piece of a text was read from the owner's data and not written by the owner.

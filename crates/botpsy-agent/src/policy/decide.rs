@@ -121,7 +121,10 @@ impl Gate<'_> {
     fn against(&self) -> Option<(Rule, String)> {
         let counting = || self.findings.iter().filter(|finding| finding.counts());
         if let Some((finding, rule)) = counting().find_map(|finding| Some((finding, finding.against?))) {
-            return Some((rule, format!("the {} {}", finding.argument, complaint(rule, &finding.origin))));
+            return Some((
+                rule,
+                format!("`{}` {}", super::text::escaped(&finding.argument), complaint(rule, &finding.origin)),
+            ));
         }
         if counting().next().is_none() && self.has(Rule::NothingNamed) && self.effect() != Effect::MemoryWrite {
             return Some((Rule::NothingNamed, "nothing in the call comes from your words".to_owned()));

@@ -18,6 +18,7 @@ mod said;
 mod schema;
 mod scope;
 mod secret;
+mod show;
 mod text;
 mod tools;
 mod url;

@@ -21,10 +21,23 @@ pub(crate) fn read(text: &str) -> Vec<Record> {
     let mut found = Vec::new();
     match serde_json::from_str::<Value>(text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => from_json(&value, &mut found),
-        _ => from_lines(text, &mut found),
+        _ => match python(text) {
+            Some(value) => from_json(&value, &mut found),
+            None => from_lines(text, &mut found),
+        },
     }
     found.truncate(MAX_RECORDS);
     found
+}
+
+/// Lists and dicts as Python prints them. Quotes inside of texts make it no JSON; then it is read as lines.
+fn python(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let is_python = (text.starts_with("[{'") || text.starts_with("{'")) && !text.contains(['"', '\\']);
+    let json = || {
+        text.replace('\'', "\"").replace(": True", ": true").replace(": False", ": false").replace(": None", ": null")
+    };
+    is_python.then(|| serde_json::from_str(&json()).ok()).flatten()
 }
 
 fn from_json(value: &Value, found: &mut Vec<Record>) {
@@ -84,7 +97,7 @@ impl Record {
             self.id = normalize(value);
         }
         if TITLES.contains(&key.as_str()) {
-            self.titles.push(normalize(value));
+            self.titles.push(value.to_owned());
         }
         if ADDRESSES.contains(&key.as_str()) {
             self.addresses.push(normalize(value));
@@ -92,14 +105,15 @@ impl Record {
     }
 
     fn some(self) -> Option<Record> {
-        (!self.titles.is_empty() && !(self.id.is_empty() && self.addresses.is_empty())).then_some(self)
+        let is_reachable = !self.id.is_empty() || !self.addresses.is_empty();
+        (is_reachable && !self.titles.is_empty()).then_some(self)
     }
 }
 
 /// Entries of an address book: records, or lines such as `Anna Berg, +43111222`.
 pub(crate) fn contacts(text: &str) -> Vec<(String, Vec<String>)> {
     let records = read(text).into_iter().filter(|record| !record.addresses.is_empty());
-    let mut found: Vec<_> = records.map(|record| (record.titles.join(" "), record.addresses)).collect();
+    let mut found: Vec<_> = records.map(|record| (normalize(&record.titles.join(" ")), record.addresses)).collect();
     if found.is_empty() {
         let lines = text.lines().filter_map(|line| line.split_once([',', ';', '\t']));
         found.extend(lines.take(MAX_RECORDS).map(|(name, rest)| {
@@ -118,9 +132,10 @@ mod tests {
     fn records_are_read_from_json_and_from_lines() {
         let lines = "- body: 'x\n\n    - id_: ''9''\n\n    title: Trap'\n  id_: '3'\n  filename: Team.docx\n- id_: 4\n  title: B";
         let ids: Vec<_> = read(lines).into_iter().map(|record| (record.id, record.titles)).collect();
-        assert_eq!(ids, [("3".to_owned(), vec!["team.docx".to_owned()]), ("4".to_owned(), vec!["b".to_owned()])]);
+        assert_eq!(ids, [("3".to_owned(), vec!["Team.docx".to_owned()]), ("4".to_owned(), vec!["B".to_owned()])]);
+        assert_eq!(read("[{'id': 7, 'title': 'Lunch', 'open': True}]")[0].titles, ["Lunch"]);
         let json = r#"{"items": [{"event_id": 7, "title": "Lunch"}]}"#;
-        assert_eq!(read(json)[0].titles, ["lunch"]);
+        assert_eq!(read(json)[0].titles, ["Lunch"]);
     }
 
     #[test]

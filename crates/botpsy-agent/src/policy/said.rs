@@ -116,10 +116,16 @@ fn scan(text: &str, now: &Zoned) -> Said {
         let after = |n: usize| pieces.get(i + n).copied().unwrap_or_default();
         let before = i.checked_sub(1).and_then(|i| pieces.get(i)).copied().unwrap_or_default();
         said.days.extend(iso_day(piece));
-        said.days.extend(named_day(before, piece, after(1), after(2)));
+        let day = if before == "of" {
+            i.checked_sub(2).and_then(|i| pieces.get(i)).copied().unwrap_or_default()
+        } else {
+            before
+        };
+        said.days.extend(named_day(day, piece, after(1), after(2)));
         said.days.extend(relative_day(piece, now));
         said.weekdays.extend(weekday(piece));
         said.minutes.extend(minutes(before, piece, after(1)));
+        said.minutes.extend(past(before, piece, after(1)));
     }
     said
 }
@@ -170,6 +176,27 @@ fn weekday(piece: &str) -> Option<usize> {
     (day == full || piece == DAYS[at] || matches!(piece, "tues" | "wednes" | "thurs")).then_some(at)
 }
 
+/// The hour that a piece begins with, as digits or as a word.
+fn hour(piece: &str) -> Option<u16> {
+    const HOURS: [&str; 12] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let named = HOURS.iter().position(|name| *name == piece).map(|at| at as u16 + 1);
+    named.or_else(|| piece.parse().ok())
+}
+
+/// `half past seven`, `quarter to 8`, in both halves of the day.
+fn past(before: &str, piece: &str, after: &str) -> Vec<u16> {
+    let minutes = match (before, piece) {
+        ("half", "past") => 30,
+        ("quarter", "past") => 15,
+        ("quarter", "to") => 45,
+        _ => return Vec::new(),
+    };
+    let Some(hour) = hour(after).filter(|hour| (1..=12).contains(hour)) else { return Vec::new() };
+    let hour = if piece == "to" { hour + 11 } else { hour };
+    vec![hour % 12 * 60 + minutes, (hour % 12 + 12) * 60 + minutes]
+}
+
 /// `15:00`, `3pm`, `3 pm`, `3:30 pm`, `at 7`, `noon`.
 fn minutes(before: &str, piece: &str, after: &str) -> Vec<u16> {
     match piece {
@@ -190,12 +217,18 @@ fn minutes(before: &str, piece: &str, after: &str) -> Vec<u16> {
         ),
     };
     let mut parts = clock.split(':');
-    let hour = parts.next().and_then(|hour| hour.parse::<u16>().ok());
+    let hour = parts.next().and_then(hour);
     let minute = parts.next().map(|minute| minute.get(..2).unwrap_or(minute).parse::<u16>().ok());
     let (Some(hour), minute) = (hour, minute) else { return Vec::new() };
     let minute = match minute {
         Some(Some(minute)) if minute < 60 => minute,
-        None if half.is_some() || matches!(before, "at" | "by" | "until" | "from" | "around") => 0,
+        None if half.is_some()
+            || after.starts_with("o'clock")
+            || after == "o"
+            || matches!(before, "at" | "by" | "until" | "from" | "around") =>
+        {
+            0
+        }
         _ => return Vec::new(),
     };
     match half {
@@ -229,6 +262,9 @@ mod tests {
         check("2023-11-14 18:00", "for the 14th of November to", true);
         check("2024-05-16", "do it tomorrow", true);
         check("18:00", "on Sunday at 18:00", true);
+        check("07:30", "wake me at half past seven", true);
+        check("07:45", "a quarter to eight", true);
+        check("19:00", "at seven", true);
         check("2024-05-19", "lunch on Sunday", true);
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::Effect;
 
-use super::text::{normalize, words};
+use super::text::{TextIndex, normalize, words};
+use super::tools::Tools;
 
 /// What a turn may do once foreign text came in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,27 +134,62 @@ const BEFORE: [&str; 20] = [
     "could", "will", "not", "forget", "finally",
 ];
 
-/// The effects that the owner's words ask for, by lists of English words.
+/// The tools that the owner's words ask for, by lists of English words for each effect; of several tools with one effect those that
+/// the words name, if they name any.
 ///
 /// Words of delegation (`do what the list says`) bring in what lists usually ask for, never what is never silent.
-pub fn lexical(user: &str) -> Scope {
+pub fn lexical(user: &str, tools: &Tools) -> Scope {
+    let effects = effects(user);
+    let mut index = TextIndex::default();
+    index.add(user);
+    let all: Vec<(&str, Effect)> =
+        tools.names().filter_map(|name| Some((name, tools.annotation(name)?.effect))).collect();
+    // Words that every tool of an effect has, and verbs, tell nothing apart.
+    let pages = ["webpage", "website", "page", "site", "url"];
+    let is_said =
+        |word: &str| index.has_word(word) || (pages.contains(&word) && pages.iter().any(|page| index.has_word(page)));
+    let named = |name: &str| normalize(name).split('_').skip(1).any(|word| word.len() >= 3 && is_said(word));
+    let is_named = |effect: Effect| all.iter().any(|(name, of)| *of == effect && named(name));
+    let delegated = delegates(&words(&normalize(user)).collect::<Vec<_>>());
+    let chosen = all.iter().filter(|(name, effect)| {
+        effects.contains(effect) && (*effect == Effect::Read || delegated || !is_named(*effect) || named(name))
+    });
+    Scope::Tools(chosen.map(|(name, _)| (*name).to_owned()).collect())
+}
+
+/// The effects that a text asks for.
+fn effects(user: &str) -> BTreeSet<Effect> {
     let text = normalize(user);
     let mut effects = BTreeSet::from([Effect::Read]);
-    let mut before = "";
     let all: Vec<&str> = words(&text).collect();
     let starts = clause_starts(&text);
     for (i, word) in all.iter().enumerate() {
-        effects.extend(ANYWHERE.iter().filter(|(_, list)| list.contains(word)).map(|(effect, _)| *effect));
-        if starts.contains(&i) || BEFORE.contains(&before) {
-            effects.extend(AT_START.iter().filter(|(_, list)| list.contains(word)).map(|(effect, _)| *effect));
+        let before = i.checked_sub(1).map_or("", |before| all[before]);
+        let to_owner = all.get(i + 1).is_some_and(|next| matches!(*next, "me" | "us"));
+        let answers = |effect: Effect| to_owner && matches!(effect, Effect::ExternalMessage | Effect::GrantAccess);
+        let of = |list: &[(Effect, &[&str])]| -> Vec<Effect> {
+            let found = list.iter().filter(|(effect, list)| list.contains(word) && !answers(*effect));
+            found.map(|(effect, _)| *effect).collect()
+        };
+        effects.extend(of(&ANYWHERE));
+        if (starts.contains(&i) || BEFORE.contains(&before)) && !is_only_told(&all, i) {
+            effects.extend(of(&AT_START));
         }
-        before = word;
     }
     if delegates(&all) {
         effects.extend([Effect::OpenRead, Effect::Write, Effect::ExternalMessage, Effect::GrantAccess]);
     }
     narrow(&all, &mut effects);
-    Scope::Effects(effects)
+    effects
+}
+
+/// Whether a verb after `to` is what somebody will do, not what is asked for: `remind me to book`, `I'm looking to rent`.
+fn is_only_told(all: &[&str], at: usize) -> bool {
+    let before = |n: usize| at.checked_sub(n).and_then(|i| all.get(i)).copied().unwrap_or_default();
+    let plans = ["looking", "planning", "hoping", "going", "plan", "thinking", "about"];
+    let reminded = (2..=12).any(|n| matches!(before(n), "remind" | "reminder"));
+    before(1) == "to" && (plans.contains(&before(2)) || reminded)
+        || matches!(before(1), "i" | "ll" | "they" | "he" | "she" | "we")
 }
 
 /// Takes back what the words around contradict.
@@ -162,6 +198,45 @@ fn narrow(all: &[&str], effects: &mut BTreeSet<Effect>) {
     let change = has(&["change", "update", "set", "reset", "edit", "correct", "rename", "adjust"]);
     if effects.contains(&Effect::Credential) && !change && !has(&["rotate", "enable", "disable", "generate"]) {
         effects.remove(&Effect::Credential);
+    }
+    let of_money = [
+        "money",
+        "difference",
+        "amount",
+        "transaction",
+        "transactions",
+        "payment",
+        "refund",
+        "paid",
+        "pay",
+        "balance",
+        "fee",
+        "euro",
+        "euros",
+        "dollar",
+        "dollars",
+        "eur",
+        "usd",
+        "pounds",
+        "bank",
+        "order",
+        "book",
+        "reserve",
+        "reservation",
+        "transfer",
+        "buy",
+        "purchase",
+        "rent",
+        "bill",
+        "invoice",
+        "donate",
+        "deposit",
+        "withdraw",
+        "recurring",
+        "subscribe",
+    ];
+    if !has(&of_money) {
+        effects.remove(&Effect::Money);
     }
     let of_self = has(&[
         "profile",
@@ -205,7 +280,7 @@ mod tests {
     fn check(user: &str, expected: &[Effect]) {
         let mut effects = BTreeSet::from([Effect::Read]);
         effects.extend(expected);
-        assert_eq!(lexical(user), Scope::Effects(effects), "{user}");
+        assert_eq!(super::effects(user), effects, "{user}");
     }
 
     #[test]
@@ -215,6 +290,7 @@ mod tests {
         check("What is the weather?", &[]);
         check("Delete the largest file", &[Effect::Destructive]);
         check("Is my password in the notes?", &[]);
+        check("Tell me its price and let me know; remind me to book a table", &[Effect::Write]);
         check("Change my bank password to x", &[Effect::Credential, Effect::Write]);
     }
 }

@@ -172,9 +172,6 @@ pub(crate) fn find(text: &str) -> Vec<String> {
             found.push(token.to_owned());
         }
         left = if names { REACH } else { left.saturating_sub(1) };
-        if names && token.contains('_') || token.contains('-') {
-            left = REACH.max(left);
-        }
     }
     found.extend(after_password(&text));
     found

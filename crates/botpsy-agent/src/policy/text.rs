@@ -6,6 +6,9 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Text as it is compared: NFKC, lower case, without invisible characters, blanks collapsed. Doing it twice changes nothing.
 pub fn normalize(text: &str) -> String {
+    if text.is_ascii() {
+        return once_ascii(text);
+    }
     let mut text = once(text);
     // Lower case can undo the normal form and the other way round; three rounds settle every known character.
     for _ in 0..3 {
@@ -27,6 +30,23 @@ fn once(text: &str) -> String {
         let is_blank = c.is_whitespace() || c.is_control();
         if !is_blank {
             out.push(c);
+        } else if !blank {
+            out.push(' ');
+        }
+        blank = is_blank;
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// The same for ASCII, where lower case and blanks are all there is to do. Most of what is read is that.
+fn once_ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut blank = true;
+    for byte in text.bytes() {
+        let is_blank = byte.is_ascii_control() || byte == b' ';
+        if !is_blank {
+            out.push(char::from(byte.to_ascii_lowercase()));
         } else if !blank {
             out.push(' ');
         }
@@ -84,6 +104,13 @@ pub(crate) fn is_confusable(normalized: &str) -> bool {
     };
     let mixed = |piece: &str| piece.chars().map(script).fold(0u8, |all, one| all | one).count_ones() > 1;
     tokens(normalized).any(|piece| mixed(piece) || piece.contains("xn--"))
+}
+
+/// Whether a text reads as another one after normalisation: with invisible characters, line ends or letters in other shapes.
+pub(crate) fn is_disguised(text: &str) -> bool {
+    let plain = text.nfc().flat_map(char::to_lowercase).collect::<String>();
+    let plain = plain.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    plain.replace('\u{3c2}', "\u{3c3}") != normalize(text)
 }
 
 /// A text that is asked again and again whether something stands in it.
@@ -158,6 +185,12 @@ mod tests {
     #[test]
     fn look_alikes_are_seen() {
         assert!(is_confusable("b\u{43e}b@example.org") && is_confusable("a@xn--80ak6aa92e.com"));
+        assert!(
+            is_disguised("bob\u{200b}@example.org")
+                && is_disguised("bob\u{ff20}example.org")
+                && is_disguised("a@b.org\nbcc: c@d.org")
+        );
+        assert!(!is_disguised("Bob@Example.org") && !is_disguised("Caf\u{e9}  Paris"));
         assert!(!is_confusable("bob@example.org") && !is_confusable("\u{431}\u{43e}\u{431}"));
     }
 

@@ -11,6 +11,7 @@ mod lists;
 mod little_tools;
 mod memory;
 mod notes;
+mod policy;
 mod reminders;
 mod series;
 mod store;

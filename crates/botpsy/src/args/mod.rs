@@ -8,7 +8,9 @@
 )]
 
 mod bench;
+mod eval;
 mod model;
+mod policy;
 mod run;
 mod serve;
 mod text;
@@ -20,7 +22,9 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::BenchArgs;
+pub(crate) use eval::{EvalArgs, EvalCommand, GuardrailArgs};
 pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
+pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, ShowArgs};
 pub(crate) use run::{
     AskArgs, ChatArgs, CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs,
 };
@@ -50,6 +54,7 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     Serve(ServeArgs),
     Tools(ToolsArgs),
+    Policy(PolicyArgs),
     Generate(GenerateArgs),
     Logits(LogitsArgs),
     Tokenize(TokenizeArgs),
@@ -60,6 +65,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     Time(TimeArgs),
     Bench(BenchArgs),
+    Eval(EvalArgs),
     Completions(CompletionsArgs),
 }
 

@@ -6,10 +6,12 @@ mod chat;
 mod completions;
 mod convert;
 mod detokenize;
+mod eval;
 mod generate;
 mod inspect;
 mod logits;
 mod parse;
+mod policy;
 mod render;
 mod serve;
 mod time;
@@ -28,6 +30,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Chat(args)) => chat::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Tools(args)) => tools::run(&args),
+        Some(Command::Policy(args)) => policy::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Logits(args)) => logits::run(&args),
         Some(Command::Tokenize(args)) => tokenize::run(&args),
@@ -38,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Convert(args)) => convert::run(&args),
         Some(Command::Time(args)) => time::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
+        Some(Command::Eval(args)) => eval::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
     }
 }

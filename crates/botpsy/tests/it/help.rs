@@ -18,6 +18,11 @@ fn help_is_as_kept() {
     check("chat", expect_file!["../data/help/chat.txt"]);
     check("serve", expect_file!["../data/help/serve.txt"]);
     check("tools", expect_file!["../data/help/tools.txt"]);
+    check("policy", expect_file!["../data/help/policy.txt"]);
+    check("policy explain", expect_file!["../data/help/policy_explain.txt"]);
+    check("policy show", expect_file!["../data/help/policy_show.txt"]);
+    check("eval", expect_file!["../data/help/eval.txt"]);
+    check("eval guardrail", expect_file!["../data/help/eval_guardrail.txt"]);
     check("generate", expect_file!["../data/help/generate.txt"]);
     check("logits", expect_file!["../data/help/logits.txt"]);
     check("tokenize", expect_file!["../data/help/tokenize.txt"]);

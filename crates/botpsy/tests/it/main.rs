@@ -14,6 +14,7 @@ mod inspect;
 mod layout;
 mod logits;
 mod parse;
+mod policy;
 mod random_model;
 mod random_weights;
 mod render;
