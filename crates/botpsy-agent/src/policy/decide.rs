@@ -225,13 +225,13 @@ impl Gate<'_> {
         }
     }
 
-    /// What is remembered must be in the owner's words.
+    /// What is remembered must be in the owner's words. Before foreign text came in there are no words but the owner's and the
+    /// model's about them.
     fn memory(&self) -> Option<(Rule, String)> {
-        let texts = || self.findings.iter().filter(|finding| finding.role == Role::Content);
+        let mut texts = self.values(Role::Content);
         let foreign = |finding: &Finding| !anchor::half_named(self.context, &super::text::normalize(&finding.value));
-        let foreign =
-            self.effect() == Effect::MemoryWrite && (texts().any(foreign) || hard::foreign_link(self).is_some());
-        (foreign && self.has(Rule::Words))
+        let is_foreign = hard::foreign_link(self).is_some() || (self.context.is_tainted() && texts.any(foreign));
+        (self.effect() == Effect::MemoryWrite && is_foreign && self.has(Rule::Words))
             .then(|| (Rule::Words, "what would be remembered is not in your words".to_owned()))
     }
 

@@ -23,8 +23,8 @@ struct Day {
 pub(crate) struct Said {
     days: Vec<Day>,
     weekdays: Vec<usize>,
-    /// Minutes since midnight; a bare hour up to twelve may be meant in both halves of the day.
-    minutes: Vec<u16>,
+    /// Minutes since midnight, for each time what it may mean; a bare hour up to twelve has both halves of the day.
+    minutes: Vec<Vec<u16>>,
     instants: Vec<Zoned>,
     words: Vec<String>,
 }
@@ -60,7 +60,7 @@ pub(crate) fn same_time(value: &str, said: &Said, now: &Zoned) -> bool {
         let minute = at.time().hour() as u16 * 60 + at.time().minute() as u16;
         !(read.days.is_empty() && read.minutes.is_empty())
             && same_day
-            && read.minutes.iter().all(|said| *said == minute)
+            && read.minutes.iter().all(|may_be| may_be.contains(&minute))
     };
     if said.instants.iter().any(exact) {
         return true;
@@ -74,7 +74,8 @@ pub(crate) fn same_time(value: &str, said: &Said, now: &Zoned) -> bool {
         .weekdays
         .iter()
         .all(|day| said.weekdays.contains(day) || said.days.iter().any(|said| weekday_of(*said) == Some(*day)));
-    let minutes = read.minutes.iter().all(|minute| said.minutes.contains(minute));
+    let is_said = |minute: &u16| said.minutes.iter().flatten().any(|said| said == minute);
+    let minutes = read.minutes.iter().all(|may_be| may_be.iter().any(is_said));
     // A time of day that nobody spoke of is the model's own; the day must then be the owner's.
     let free_minutes = said.minutes.is_empty() && !read.days.is_empty();
     days && weekdays && (minutes || free_minutes)
@@ -124,8 +125,8 @@ fn scan(text: &str, now: &Zoned) -> Said {
         said.days.extend(named_day(day, piece, after(1), after(2)));
         said.days.extend(relative_day(piece, now));
         said.weekdays.extend(weekday(piece));
-        said.minutes.extend(minutes(before, piece, after(1)));
-        said.minutes.extend(past(before, piece, after(1)));
+        let times = [minutes(before, piece, after(1)), past(before, piece, after(1))];
+        said.minutes.extend(times.into_iter().filter(|may_be| !may_be.is_empty()));
     }
     said
 }
@@ -265,6 +266,8 @@ mod tests {
         check("07:30", "wake me at half past seven", true);
         check("07:45", "a quarter to eight", true);
         check("19:00", "at seven", true);
+        check("12:00", "tomorrow at noon", true);
+        check("7:30", "at 7:30 pm", true);
         check("2024-05-19", "lunch on Sunday", true);
     }
 
