@@ -13,6 +13,8 @@ mod input;
 mod interrupt;
 mod model_flags;
 mod output;
+#[allow(dead_code, reason = "commands follow")]
+mod settings;
 
 use std::process::ExitCode;
 

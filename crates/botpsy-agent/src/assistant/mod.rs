@@ -128,7 +128,7 @@ impl Work<'_> {
         context.set_now(self.now.clone());
         context.set_presence(if self.face.is_there() { Presence::There } else { Presence::Nobody });
         context.user(request);
-        context.set_scope(lexical(request));
+        context.set_scope(lexical(request, self.of.toolbox.gate()));
         let presence = if self.face.is_there() { "there" } else { "nobody" };
         let begin = json!({
             "text": request, "now": self.now.to_string(), "presence": presence,
@@ -222,4 +222,3 @@ impl Work<'_> {
         Ok(self.of.desk.log(&Entry { time: self.now.timestamp().to_string(), session, turn, event, body })?)
     }
 }
-

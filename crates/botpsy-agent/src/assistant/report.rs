@@ -90,9 +90,7 @@ impl Decided {
     /// As JSON: `call`, `decision`, `rule`, `reason`, `origins` (argument, value, where it comes from).
     pub fn to_json(&self) -> Value {
         let Verdict { decision, rule, reason, origins, .. } = &self.verdict;
-        let origin = |finding: &crate::policy::Finding| {
-            json!({ "argument": finding.argument, "value": finding.value, "origin": origin_word(&finding.origin) })
-        };
+        let origin = |finding: &crate::policy::Finding| json!({ "argument": finding.argument, "value": finding.value, "origin": origin_word(&finding.origin) });
         json!({
             "call": call_json(&self.call), "decision": decision.word(), "rule": rule, "reason": reason,
             "origins": origins.iter().map(origin).collect::<Value>(),

@@ -57,9 +57,8 @@ pub(super) fn offer(toolbox: &Toolbox, request: &str, before: &BTreeSet<String>,
     let all: usize = specs.iter().map(|spec| tokens(spec)).sum();
     let mut order: Vec<usize> = (0..specs.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-    let mut left = budget_tokens.saturating_sub(
-        specs.iter().filter(|spec| before.contains(&spec.name)).map(|spec| tokens(spec)).sum(),
-    );
+    let mut left = budget_tokens
+        .saturating_sub(specs.iter().filter(|spec| before.contains(&spec.name)).map(|spec| tokens(spec)).sum());
     let mut offer = Offer::default();
     for i in order {
         let sticky = before.contains(&specs[i].name);
@@ -102,7 +101,11 @@ fn about(spec: &ToolSpec) -> String {
     let mut text = format!("{0} {0} ", spec.name.replace('_', " "));
     text.push_str(spec.source.pointer("/function/description").and_then(Value::as_str).unwrap_or_default());
     for (name, parameter) in spec.parameters["properties"].as_object().into_iter().flatten() {
-        text.push_str(&format!(" {} {}", name.replace('_', " "), parameter["description"].as_str().unwrap_or_default()));
+        text.push_str(&format!(
+            " {} {}",
+            name.replace('_', " "),
+            parameter["description"].as_str().unwrap_or_default()
+        ));
     }
     text
 }

@@ -6,10 +6,10 @@ use botpsy_text::conversation::{Message, Role, ToolCall};
 use jiff::Zoned;
 
 use super::toolbox::Toolbox;
+use crate::Annotation;
 use crate::journal::SavedMessage;
 use crate::policy::Context;
 use crate::store::new_id;
-use crate::Annotation;
 
 /// A conversation, with what the gate knows of it.
 #[derive(Debug)]

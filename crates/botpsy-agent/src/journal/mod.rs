@@ -28,7 +28,7 @@ pub use recover::{Recovered, RecoveredStep};
 pub use sessions::{Saved, SavedMessage, export};
 pub(crate) use steps::call_json;
 pub use steps::{Step, StepState};
-pub use undo::{Undone, UndoError, What};
+pub use undo::{UndoError, Undone, What};
 
 use run::Run;
 

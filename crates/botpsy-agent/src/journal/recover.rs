@@ -72,7 +72,8 @@ impl Desk {
     /// Open turns of processes that are dead.
     fn broken_turns(&self) -> Result<Vec<Open>, StoreError> {
         let open = self.store.read_rows(|connection| {
-            let mut statement = connection.prepare("SELECT id, session, run, request FROM turns WHERE state = 'open'")?;
+            let mut statement =
+                connection.prepare("SELECT id, session, run, request FROM turns WHERE state = 'open'")?;
             let rows = statement.query_map([], |row| {
                 Ok(Open { id: row.get(0)?, session: row.get(1)?, run: row.get(2)?, request: row.get(3)? })
             })?;

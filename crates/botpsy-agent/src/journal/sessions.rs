@@ -87,9 +87,12 @@ impl Desk {
     /// If the database cannot be read.
     pub fn messages(&self, session: &str) -> Result<Option<Vec<SavedMessage>>, StoreError> {
         let rows = self.store.read_rows(|connection| {
-            let known = connection.query_row("SELECT 1 FROM sessions WHERE id = ?", [session], |_| Ok(())).optional()?;
-            let mut statement = connection.prepare("SELECT message, made FROM messages WHERE session = ? ORDER BY place")?;
-            let rows = statement.query_map([session], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+            let known =
+                connection.query_row("SELECT 1 FROM sessions WHERE id = ?", [session], |_| Ok(())).optional()?;
+            let mut statement =
+                connection.prepare("SELECT message, made FROM messages WHERE session = ? ORDER BY place")?;
+            let rows =
+                statement.query_map([session], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
             let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
             Ok(known.map(|()| rows))
         })?;
@@ -111,7 +114,8 @@ impl Desk {
 
 /// A message in OpenAI's form, arguments as an object.
 pub(crate) fn to_json(message: &Message) -> Value {
-    let call = |call: &ToolCall| json!({ "type": "function", "function": { "name": call.name, "arguments": call.arguments } });
+    let call =
+        |call: &ToolCall| json!({ "type": "function", "function": { "name": call.name, "arguments": call.arguments } });
     let mut object = Map::new();
     object.insert("role".to_owned(), json!(message.role.as_str()));
     object.insert("content".to_owned(), json!(message.content));

@@ -43,7 +43,8 @@ pub struct Step {
     pub made: String,
 }
 
-pub(super) const STEP: &str = "SELECT steps.id, steps.turn, turns.session, steps.call, steps.change, steps.state, steps.undoes, steps.made
+pub(super) const STEP: &str =
+    "SELECT steps.id, steps.turn, turns.session, steps.call, steps.change, steps.state, steps.undoes, steps.made
     FROM steps JOIN turns ON turns.id = steps.turn";
 
 /// A row of [`STEP`]; `None` where it makes no sense.

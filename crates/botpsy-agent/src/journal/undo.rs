@@ -60,9 +60,14 @@ impl Desk {
         let is_there = |step: &Step| step.state == StepState::Done && step.undoes.is_none();
         match what {
             What::Last => {
-                let query = format!("{STEP} WHERE steps.state = 'done' AND steps.undoes IS NULL ORDER BY steps.id DESC LIMIT 1");
-                let last = self.store.read_rows(|connection| connection.query_row(&query, [], steps::read).optional())?;
-                let last = last.flatten().ok_or_else(|| UndoError::Nothing("nothing was changed yet, or all of it was taken back".into()))?;
+                let query = format!(
+                    "{STEP} WHERE steps.state = 'done' AND steps.undoes IS NULL ORDER BY steps.id DESC LIMIT 1"
+                );
+                let last =
+                    self.store.read_rows(|connection| connection.query_row(&query, [], steps::read).optional())?;
+                let last = last
+                    .flatten()
+                    .ok_or_else(|| UndoError::Nothing("nothing was changed yet, or all of it was taken back".into()))?;
                 Ok(vec![last])
             }
             What::Session(session) => {
@@ -74,11 +79,14 @@ impl Desk {
             }
             What::Step(id) => {
                 let query = format!("{STEP} WHERE steps.id = ?");
-                let step = self.store.read_rows(|connection| connection.query_row(&query, [id], steps::read).optional())?;
+                let step =
+                    self.store.read_rows(|connection| connection.query_row(&query, [id], steps::read).optional())?;
                 let nothing = |why: &str| UndoError::Nothing(format!("step {id} {why}"));
                 let step = step.flatten().ok_or_else(|| nothing("is not known"))?;
                 match step.state {
-                    _ if step.undoes.is_some() => Err(nothing("takes another one back; ask for the change again instead")),
+                    _ if step.undoes.is_some() => {
+                        Err(nothing("takes another one back; ask for the change again instead"))
+                    }
                     StepState::Done => Ok(vec![step]),
                     StepState::Undone => Err(nothing("was taken back already")),
                     StepState::Begun | StepState::Failed => Err(nothing("was not done")),

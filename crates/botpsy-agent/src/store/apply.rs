@@ -98,10 +98,7 @@ impl Store {
     }
 
     /// Writes rows that are no owner's data, while no other process and no other thread changes anything.
-    pub(crate) fn with_rows<T>(
-        &self,
-        work: impl FnOnce(&Transaction) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) fn with_rows<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let mut connection = self.connection();
         let done = || {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -113,10 +110,7 @@ impl Store {
     }
 
     /// Reads rows.
-    pub(crate) fn read_rows<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    pub(crate) fn read_rows<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let connection = self.connection();
         work(&connection).map_err(|source| self.database_error(source))
     }

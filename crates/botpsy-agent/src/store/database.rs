@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::{StoreError, Table};
 
 /// Step `i` leads from version `i` to version `i + 1`.
-const MIGRATIONS: [&str; 2] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE reminders (
         key INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -44,7 +45,8 @@ const MIGRATIONS: [&str; 2] = ["
         INSERT INTO memories_index (memories_index, rowid, text) VALUES ('delete', old.key, old.text);
         INSERT INTO memories_index (rowid, text) VALUES (new.key, new.text);
     END;
-", "
+",
+    "
     CREATE TABLE sessions (
         id TEXT PRIMARY KEY,
         title TEXT NOT NULL,
@@ -87,7 +89,8 @@ const MIGRATIONS: [&str; 2] = ["
         previous TEXT NOT NULL,
         hash TEXT NOT NULL
     );
-"];
+",
+];
 
 /// How long one process waits for another one to finish its change.
 const BUSY: Duration = Duration::from_secs(10);
