@@ -17,6 +17,9 @@ berlin   | today at 4                    | 2026-11-30 16:00                     
 berlin   | at five                       | 2026-11-30 17:00                     | hours in words
 berlin   | half past three               | 2026-11-30 15:30                     | a bare hour lies between 7:00 and 18:59
 berlin   | quarter to 5                  | 2026-11-30 16:45                     | fifteen minutes before 17:00
+berlin   | quarter to seven              | 2026-11-30 18:45                     | it lies between 7:00 and 18:59
+berlin   | quarter to one                | 2026-11-30 12:45                     | it lies between 7:00 and 18:59
+berlin   | quarter to twelve at night    | 2026-11-30 23:45                     | the part says the half
 berlin   | quarter past noon             | 2026-11-30 12:15                     | noon is an hour too
 berlin   | ten to five                   | 2026-11-30 16:50                     | in words it is a clock time
 berlin   | at 10 to 5                    | 2026-11-30 16:50                     | behind at it is a clock time
@@ -59,6 +62,10 @@ berlin   | this Monday                   | 2026-11-30                           
 berlin   | next Friday                   | 2026-12-11                           | the one of next week
 berlin   | next Friday at 3              | 2026-12-11 15:00                     | the one of next week
 berlin   | Monday after next             | 2026-12-14                           | the one of the week after next
+berlin   | the Tuesday after next        | 2026-12-15                           | the one of the week after next
+berlin   | Friday 4th                    | 2026-12-04                           | the 4th is a Friday
+berlin   | Friday the 11th at 6 pm       | 2026-12-11 18:00                     | the 11th is a Friday
+berlin   | in a week's time              | 2026-12-07 10:00                     | a week on the calendar
 berlin   | next week                     | 2026-12-07 / 2026-12-14              | weeks start on Monday
 berlin   | this week                     | 2026-11-30 / 2026-12-07              | weeks start on Monday
 berlin   | last week                     | 2026-11-23 / 2026-11-30              | weeks start on Monday
@@ -126,6 +133,9 @@ berlin   | between 3 and 5 on Friday     | 2026-12-04 15:00 .. 2026-12-04 17:00 
 berlin   | from 10 pm to 6 am            | 2026-11-30 22:00 .. 2026-12-01 06:00 | the end is the first after the start
 berlin   | from 22:00 until 23:30        | 2026-11-30 22:00 .. 2026-11-30 23:30 | hours of 24
 berlin   | from now until 5 pm           | 2026-11-30 10:00 .. 2026-11-30 17:00 | from this moment
+berlin   | from yesterday until this evening | 2026-11-29 00:00 .. 2026-11-30 22:00 | this evening is of today
+berlin   | 2-4 tomorrow                  | 2026-12-01 14:00 .. 2026-12-01 16:00 | bare hours lie between 7:00 and 18:59
+berlin   | 10-12                         | unknown                              | hours, or a date
 berlin   | Tuesday to Thursday           | 2026-12-01 / 2026-12-04              | all of Thursday
 berlin   | tomorrow until Friday         | 2026-12-01 / 2026-12-05              | all of Friday
 berlin   | 3-5 March                     | 2027-03-03 / 2027-03-06              | all of the 5th
@@ -168,6 +178,8 @@ berlin   | Monday mornings               | @ 2026-12-07 06:00 FREQ=WEEKLY;BYDAY=
 berlin   | every Monday to Friday at 7   | @ 2026-12-01 07:00 FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR | 7:00 is past today
 berlin   | every two weeks on Friday     | @ 2026-12-04 00:00 FREQ=WEEKLY;INTERVAL=2;BYDAY=FR | a weekday behind the interval
 berlin   | at 8 every day                | @ 2026-12-01 08:00 FREQ=DAILY        | the clock time in front
+berlin   | every 4 hours starting at 8 pm | @ 2026-11-30 20:00 FREQ=HOURLY;INTERVAL=4 | the clock time of the first
+berlin   | once every two weeks on Monday at 8 pm | @ 2026-11-30 20:00 FREQ=WEEKLY;INTERVAL=2;BYDAY=MO | 20:00 is ahead today
 berlin   | every half hour               | @ 2026-11-30 10:30 FREQ=MINUTELY;INTERVAL=30 | thirty minutes
 new-york | Sunday at 2:30 am             | ? 2027-03-14 01:30, 2027-03-14 03:30 | clocks jump from 2:00 to 3:00
 new-york | in 4 days                     | 2027-03-14 11:30                     | the same clock time across the jump

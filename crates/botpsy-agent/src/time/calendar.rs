@@ -30,9 +30,10 @@ impl Parser<'_> {
         }
     }
 
-    /// `Friday the 13th`.
+    /// `Friday the 13th`, `Friday 13th`.
     fn month_day_behind(&self, at: usize) -> Parsed<Day> {
-        self.is_after(at, &["the"]).then(|| self.ordinal(at)).flatten().map(|(day, end)| (Day::Ordinal(day), end))
+        let said = self.is_after(at, &["the"]) || self.digits(at).is_some();
+        said.then(|| self.ordinal(at)).flatten().map(|(day, end)| (Day::Ordinal(day), end))
     }
 
     fn plain_date(&self, at: usize) -> Parsed<Day> {

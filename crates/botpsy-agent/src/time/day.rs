@@ -27,7 +27,7 @@ impl Parser<'_> {
     fn ahead(&self, at: usize) -> Parsed<Day> {
         if self.is(at, "in") {
             let (length, end) = self.length(at + 1)?;
-            let end = self.skip_mark(end, '\'');
+            let end = self.skip(self.skip_mark(end, '\''), &["s"]);
             let end = self.phrases(end, &["from now", "time"]).unwrap_or(end);
             return Some((Day::Ahead(length), end));
         }
@@ -123,13 +123,15 @@ impl Parser<'_> {
     /// `next Friday`, `Friday week`, `Monday after next`, `Friday`.
     fn weekday_day(&self, at: usize) -> Parsed<Day> {
         let (which, start) = self.which(at);
+        if let Some((weekday, end)) = self.weekday(self.skip(at, &["the"]))
+            && let Some(end) = self.phrase(end, "after next")
+        {
+            return Some((Day::Weekday(weekday, Which::AfterNext), end));
+        }
         let (weekday, end) = self.weekday(start)?;
         let day = Day::Weekday(weekday, which);
         if which != Which::Bare {
             return Some((day, end));
-        }
-        if let Some(end) = self.phrase(end, "after next") {
-            return Some((Day::Weekday(weekday, Which::AfterNext), end));
         }
         if self.is(end, "week") {
             return Some((Day::From(Box::new(day), Length::days(7)), end + 1));

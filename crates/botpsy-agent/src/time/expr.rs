@@ -46,7 +46,7 @@ impl Parser<'_> {
         if let Some((from, until, end)) = self.days_of_month(start) {
             return Some((Expr::Between(of_day(from), of_day(until)), end));
         }
-        let (from, end) = self.when(start)?;
+        let (from, end) = self.with(Ranges::None).when(start)?;
         let behind = self.joint(end, self.is(at, "between"))?;
         let (until, end) = self.when(behind)?;
         let timed = from.clock.is_some() || matches!(from.day, Some(Day::Ahead(_)));

@@ -46,8 +46,10 @@ pub(super) fn hours(clock: &Clock, part: Option<Part>) -> Result<Hours, String> 
         (Half::Full, _) => hour,
         (Half::Unsaid, Some(part)) => return one(hour_in(hour, part)),
         (Half::Unsaid, None) => {
-            let likely = if hour < 7 { hour + 12 } else { hour };
-            return Ok(Hours { likely: exact(likely), other: Some(exact((likely + 12) % 24)) });
+            let early = exact(hour).rem_euclid(DAY / 2);
+            let late = early + DAY / 2;
+            let (likely, other) = if early < 7 * HOUR { (late, early) } else { (early, late) };
+            return Ok(Hours { likely, other: Some(other) });
         }
     };
     let fits = match part {

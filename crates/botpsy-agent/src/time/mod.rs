@@ -56,6 +56,7 @@ mod repeat;
 mod resolve;
 mod when;
 mod words;
+mod zone;
 
 use std::ops::Range;
 
@@ -140,7 +141,7 @@ pub fn find(text: &str, now: &Zoned) -> Vec<(Range<usize>, Reading)> {
 
 /// Without the marks around it and the words behind it.
 fn inner(tokens: &[Token]) -> &[Token] {
-    let is_around = |token: &Token| matches!(token.kind, Kind::Mark('"' | '\'' | '(' | '\u{201C}'));
+    let is_around = |token: &Token| matches!(token.kind, Kind::Mark('"' | '\'' | '(' | '\u{201C}' | '\u{2018}'));
     let is_behind = |token: &Token| match &token.kind {
         Kind::Mark(mark) => matches!(mark, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | ')' | '\u{201D}'),
         Kind::Word(word) => CLOSERS.contains(&word.as_str()),

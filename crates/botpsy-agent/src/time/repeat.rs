@@ -27,7 +27,11 @@ impl Parser<'_> {
     }
 
     fn clock_in_front(&self, at: usize) -> (Option<When>, usize) {
-        match self.when(at) {
+        // `three Fridays` has no clock time in front.
+        match self
+            .when(at)
+            .filter(|(_, end)| *end > at + 1 || self.word(at).is_some_and(|word| words::small_number(word).is_none()))
+        {
             Some((when, end)) if when.clock.is_some() && when.day.is_none() && when.until.is_none() => {
                 (Some(when), self.skip_mark(end, ','))
             }
@@ -45,6 +49,7 @@ impl Parser<'_> {
 
     /// `every 3 hours`, `every other Friday`, `every weekday`, `every first Monday of the month`, `every 4 July`.
     fn every(&self, at: usize) -> Parsed<Repeat> {
+        let at = self.skip(at, &["once"]);
         if !self.is_any(at, &["every", "each"]) {
             return None;
         }
@@ -283,12 +288,12 @@ impl Parser<'_> {
             return Some(end);
         }
         if repeat.start.is_none() && self.is_any(at, &["starting", "from", "beginning"]) {
-            let (start, end) = self.when(self.skip(at + 1, &["on", "from"])).filter(|(when, _)| when.day.is_some())?;
+            let (start, end) = self.with(Ranges::None).when(self.skip(at + 1, &["on", "from"]))?;
             if start.clock.is_some() && repeat.clock.is_some() {
                 return None;
             }
             repeat.clock = repeat.clock.or(start.clock);
-            repeat.start = Some(start);
+            repeat.start = start.day.is_some().then_some(start);
             return Some(end);
         }
         let (count, end) = self.integer(self.skip(at, &["for"]))?;
