@@ -1,7 +1,6 @@
 //! What is left of processes that were killed.
 
 use jiff::Zoned;
-use rusqlite::Transaction;
 
 use super::audit::{Event, append};
 use super::steps::{self, STEP, Step, StepState, end, entry};
@@ -52,8 +51,7 @@ impl Desk {
         for turn in self.broken_turns()? {
             for step in self.begun(turn.id)? {
                 let of = Turn { session: turn.session.clone(), id: turn.id };
-                let problem = self.finish(&of, &step, now)?;
-                recovered.steps.push(RecoveredStep { id: step.id, summary: step.change.summary, problem });
+                recovered.steps.extend(self.finish(&of, &step, now)?);
             }
             let closed = self.write(|transaction| {
                 // Another process may have been faster: then it tells.
@@ -99,25 +97,29 @@ impl Desk {
         Ok(steps.into_iter().flatten().collect())
     }
 
-    /// Brings one change to its end; what it comes from was agreed to already.
-    fn finish(&self, turn: &Turn, step: &Step, now: &Zoned) -> Result<Option<ApplyError>, StoreError> {
+    /// Brings one change to its end; what it comes from was agreed to already. `None` where another process did it.
+    fn finish(&self, turn: &Turn, step: &Step, now: &Zoned) -> Result<Option<RecoveredStep>, StoreError> {
+        let mut was_begun = false;
         let made = self.store.transact(|transaction| {
-            let pending = self.store.apply_in(transaction, &step.change)?;
-            self.close(transaction, turn, step, now)?;
-            Ok(pending)
+            was_begun = end(transaction, step.id, StepState::Begun, StepState::Done)?;
+            if !was_begun {
+                return Err(ApplyError::Conflict { what: format!("step {}", step.id) });
+            }
+            if let Some(undone) = step.undoes {
+                end(transaction, undone, StepState::Done, StepState::Undone)?;
+            }
+            append(transaction, &entry(turn, Event::Recovered, step.id, &step.change, now, None))?;
+            self.store.apply_in(transaction, &step.change)
         });
+        let recovered = |problem| Some(RecoveredStep { id: step.id, summary: step.change.summary.clone(), problem });
         match made {
-            Ok(_) => Ok(None),
-            Err(error) => self.fail(turn, step.id, &step.change, now, &error).map(|()| Some(error)),
+            Ok(_) => Ok(recovered(None)),
+            Err(_) if !was_begun => Ok(None),
+            Err(error) => {
+                self.fail(turn, step.id, &step.change, now, &error)?;
+                Ok(recovered(Some(error)))
+            }
         }
-    }
-
-    fn close(&self, transaction: &Transaction, turn: &Turn, step: &Step, now: &Zoned) -> rusqlite::Result<()> {
-        end(transaction, step.id, StepState::Done)?;
-        if let Some(undone) = step.undoes {
-            end(transaction, undone, StepState::Undone)?;
-        }
-        append(transaction, &entry(turn, Event::Recovered, step.id, &step.change, now, None))
     }
 }
 

@@ -3,11 +3,15 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::store::{StoreError, new_id};
 
 /// The folder of such files, in the data folder.
 const FOLDER: &str = "runs";
+
+/// Between making a file and locking it no more time passes than this.
+const YOUNG: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Run {
@@ -51,19 +55,23 @@ pub(super) fn is_alive(data: &Path, id: &str) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     match file.try_lock() {
-        Ok(()) => {
-            fs::remove_file(&path)?;
-            Ok(false)
-        }
+        Ok(()) => match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(false),
+        },
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
-/// Removes the files of runs that ended without anybody noticing.
+/// Removes the files of runs that ended without anybody noticing. Young ones stay: a run makes its file before it locks it.
 pub(super) fn sweep(data: &Path) -> io::Result<()> {
     for entry in fs::read_dir(data.join(FOLDER))? {
-        if let Some(name) = entry?.file_name().to_str() {
+        let entry = entry?;
+        let is_old = |made: SystemTime| made.elapsed().is_ok_and(|age| age > YOUNG);
+        // What another process has just removed is gone.
+        let is_old = entry.metadata().and_then(|about| about.modified()).is_ok_and(is_old);
+        if let Some(name) = entry.file_name().to_str().filter(|_| is_old) {
             is_alive(data, name)?;
         }
     }

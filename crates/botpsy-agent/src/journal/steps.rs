@@ -43,6 +43,20 @@ pub struct Step {
     pub made: String,
 }
 
+impl StepState {
+    const ALL: [StepState; 4] = [StepState::Begun, StepState::Done, StepState::Failed, StepState::Undone];
+
+    /// As it stands in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            StepState::Begun => "begun",
+            StepState::Done => "done",
+            StepState::Failed => "failed",
+            StepState::Undone => "undone",
+        }
+    }
+}
+
 pub(super) const STEP: &str =
     "SELECT steps.id, steps.turn, turns.session, steps.call, steps.change, steps.state, steps.undoes, steps.made
     FROM steps JOIN turns ON turns.id = steps.turn";
@@ -50,12 +64,7 @@ pub(super) const STEP: &str =
 /// A row of [`STEP`]; `None` where it makes no sense.
 pub(super) fn read(row: &Row) -> rusqlite::Result<Option<Step>> {
     let (call, change, state): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
-    let state = match state.as_str() {
-        "begun" => StepState::Begun,
-        "done" => StepState::Done,
-        "failed" => StepState::Failed,
-        _ => StepState::Undone,
-    };
+    let Some(state) = StepState::ALL.into_iter().find(|known| known.name() == state) else { return Ok(None) };
     let (Ok(call), Ok(change)) = (serde_json::from_str(&call), serde_json::from_str(&change)) else { return Ok(None) };
     let (id, turn, session, undoes, made) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(6)?, row.get(7)?);
     Ok(Some(Step { id, turn, session, call, change, state, undoes, made }))
@@ -102,7 +111,7 @@ impl Desk {
     pub(super) fn carry_out(&self, turn: &Turn, step: i64, change: &Change, now: &Zoned) -> Result<(), ApplyError> {
         let made = self.store.transact(|transaction| {
             let pending = self.store.apply_in(transaction, change)?;
-            end(transaction, step, StepState::Done)?;
+            end(transaction, step, StepState::Begun, StepState::Done)?;
             append(transaction, &entry(turn, Event::Done, step, change, now, None))?;
             Ok(pending)
         });
@@ -122,7 +131,7 @@ impl Desk {
         error: &ApplyError,
     ) -> Result<(), StoreError> {
         self.write(|transaction| {
-            end(transaction, step, StepState::Failed)?;
+            end(transaction, step, StepState::Begun, StepState::Failed)?;
             append(transaction, &entry(turn, Event::Failed, step, change, now, Some(&error.to_string())))
         })
     }
@@ -143,15 +152,10 @@ impl Desk {
     }
 }
 
-/// Writes down how a step ended.
-pub(super) fn end(transaction: &Transaction, step: i64, state: StepState) -> rusqlite::Result<()> {
-    let state = match state {
-        StepState::Begun => "begun",
-        StepState::Done => "done",
-        StepState::Failed => "failed",
-        StepState::Undone => "undone",
-    };
-    transaction.execute("UPDATE steps SET state = ? WHERE id = ?", (state, step)).map(drop)
+/// Writes down how a step ended, which was in state `from` until now; `false` if it was not: another process was faster.
+pub(super) fn end(transaction: &Transaction, step: i64, from: StepState, to: StepState) -> rusqlite::Result<bool> {
+    let query = "UPDATE steps SET state = ? WHERE id = ? AND state = ?";
+    Ok(transaction.execute(query, (to.name(), step, from.name()))? == 1)
 }
 
 /// What the log says of a step.

@@ -118,8 +118,10 @@ impl Desk {
         let id = self.begin(&turn, &call, &back, Some(step.id), now)?;
         let made = self.store.transact(|transaction| {
             let pending = self.store.apply_in(transaction, &back)?;
-            end(transaction, id, StepState::Done)?;
-            end(transaction, step.id, StepState::Undone)?;
+            end(transaction, id, StepState::Begun, StepState::Done)?;
+            if !end(transaction, step.id, StepState::Done, StepState::Undone)? {
+                return Err(ApplyError::Conflict { what: format!("step {}", step.id) });
+            }
             append(transaction, &entry(&turn, Event::Undone, step.id, &step.change, now, None))?;
             Ok(pending)
         });
