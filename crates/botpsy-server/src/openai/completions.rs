@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use botpsy_chat::{ChatError, ChatEvent, ChatModel, Completion, TextRequest};
-use botpsy_engine::Stats;
+use botpsy_engine::{Logprobs, Stats};
 use botpsy_text::tokenizer::TokenId;
 use botpsy_text::tool_call::{Delta, FinishReason, ParsedMessage};
 use serde_json::Value;
@@ -19,7 +19,7 @@ use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::run::{Answer, CancelOnDrop, Running, Told};
 use crate::stamp::Stamp;
-use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage, prompt_entry};
+use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage, prompt_entry, with_top};
 
 /// Continues text without a chat template.
 #[utoipa::path(post, path = "/v1/completions", request_body = CompletionRequest,
@@ -31,23 +31,25 @@ pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonB
     let model = Arc::clone(&app.backend()?.model);
     let requests = aside(&body, || asked.requests(model.tokenizer(), model.engine().vocab_size()))?;
     let n = asked.sampling.n_choices()?;
-    let n_top = asked.prompt_logprobs()?;
+    let (about_prompt, about_echo) = (asked.prompt_logprobs()?, asked.echo_logprobs());
     let stamp = Stamp::new(&app, "cmpl-", asked.fields.model.as_deref())?;
     let fields = &asked.fields;
     let wants_usage = fields.stream_options.and_then(|options| options.include_usage).unwrap_or(false);
-    let prompts = Prompts {
+    let mut prompts = Prompts {
         n,
         echo: fields.echo.unwrap_or(false),
         ids: fields.return_token_ids.unwrap_or(false),
+        about_prompt,
+        about_echo,
         model: Arc::clone(&model),
         requests: Arc::new(requests),
+        scores: Vec::new(),
     };
     let place = app.queue.enter().await?;
     let total = prompts.requests.len() as u32 * n;
-    let scored = match n_top {
-        None => Vec::new(),
-        Some(n_top) => score(&prompts, n_top).await?,
-    };
+    if let Some(n_top) = about_prompt.max(about_echo) {
+        prompts.scores = score(&prompts, n_top).await?;
+    }
     let continuing = Continuing { model, requests: Arc::clone(&prompts.requests), n };
     let running = Running::start(&app, continuing, total, place);
     let writer = TextWriter {
@@ -61,7 +63,7 @@ pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonB
     if fields.stream == Some(true) {
         return sse::stream(running, writer).await;
     }
-    Ok(Json(whole(running, writer, scored).await?).into_response())
+    Ok(Json(whole(running, writer).await?).into_response())
 }
 
 /// What is continued, and what is told of it.
@@ -70,14 +72,31 @@ struct Prompts {
     n: u32,
     echo: bool,
     ids: bool,
+    /// Alternatives beside each token in `prompt_logprobs`.
+    about_prompt: Option<u32>,
+    /// Alternatives beside each token of an echo.
+    about_echo: Option<u32>,
     model: Arc<ChatModel>,
     requests: Arc<Vec<TextRequest>>,
+    /// Of each request's prompt, if anything is told of it: of all tokens but the first.
+    scores: Vec<Vec<Logprobs>>,
 }
 
 impl Prompts {
     /// The prompt of answer `i`.
     fn of(&self, i: u32) -> &[u32] {
         &self.requests[(i / self.n) as usize].prompt
+    }
+
+    fn scores(&self, i: u32) -> &[Logprobs] {
+        &self.scores[(i / self.n) as usize]
+    }
+
+    /// `prompt_logprobs` of answer `i`.
+    fn about(&self, i: u32) -> Option<Vec<Value>> {
+        let n_top = self.about_prompt?;
+        let entry = |of_token: &Logprobs| prompt_entry(self.model.tokenizer(), &with_top(of_token, n_top));
+        Some([Value::Null].into_iter().chain(self.scores(i).iter().map(entry)).collect())
     }
 
     fn text(&self, i: u32) -> String {
@@ -120,33 +139,25 @@ impl Continuing {
     }
 }
 
-/// `prompt_logprobs` of each prompt.
-async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Vec<Value>>, ApiError> {
+/// The log-probabilities of each prompt.
+async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Vec<Logprobs>>, ApiError> {
     let cancel = CancelOnDrop::default();
     let (cancelled, model) = (cancel.flag(), Arc::clone(&prompts.model));
     let requests = Arc::clone(&prompts.requests);
     let scoring = tokio::task::spawn_blocking(move || {
-        let score = |request: &TextRequest| {
-            let scores = model.engine().score(&request.prompt, n_top, &cancelled)?.unwrap_or_default();
-            let entries = scores.iter().map(|of_token| prompt_entry(model.tokenizer(), of_token));
-            Ok([Value::Null].into_iter().chain(entries).collect())
-        };
-        requests.iter().map(score).collect::<Result<Vec<Vec<Value>>, ChatError>>()
+        let score =
+            |request: &TextRequest| Ok(model.engine().score(&request.prompt, n_top, &cancelled)?.unwrap_or_default());
+        requests.iter().map(score).collect::<Result<_, ChatError>>()
     });
     let scores = scoring.await.map_err(|_| ApiError::server("the prompt could not be scored"))?;
     Ok(scores?)
 }
 
-async fn whole(
-    mut running: Running,
-    mut writer: TextWriter,
-    scored: Vec<Vec<Value>>,
-) -> Result<TextCompletion, ApiError> {
+async fn whole(mut running: Running, mut writer: TextWriter) -> Result<TextCompletion, ApiError> {
     let mut choices = Vec::new();
     while let Some(told) = running.next().await {
         if let Some(mut choice) = writer.take(told, true)? {
-            let prompt = scored.get((choice.index / writer.prompts.n) as usize);
-            choice.prompt_logprobs = prompt.cloned();
+            choice.prompt_logprobs = writer.prompts.about(choice.index);
             choices.push(choice);
         }
     }
@@ -178,6 +189,11 @@ impl TextWriter {
             Told::Event(ChatEvent::Delta(Delta::Role)) if self.prompts.echo => {
                 self.choice.text = self.prompts.text(index);
                 self.offset = self.choice.text.chars().count();
+                if let Some(n_top) = self.prompts.about_echo {
+                    let (tokenizer, tokens) = (self.prompts.model.tokenizer(), self.prompts.of(index));
+                    let logprobs = self.choice.logprobs.get_or_insert_default();
+                    self.offset = logprobs.push_prompt(tokenizer, tokens, self.prompts.scores(index), n_top);
+                }
                 Ok(None)
             }
             Told::Event(ChatEvent::Delta(Delta::Content(text))) => {

@@ -27,7 +27,7 @@ pub(crate) struct CompletionFields {
     pub(crate) prompt: Option<Value>,
     /// Whether the answer begins with the prompt.
     pub(crate) echo: Option<bool>,
-    /// How many alternatives beside each token of the answer.
+    /// How many alternatives beside each token of the answer, and with `echo` of the prompt too.
     #[serde(deserialize_with = "whole")]
     pub(crate) logprobs: Option<i64>,
     /// How many alternatives beside each token of the prompt.
@@ -85,6 +85,12 @@ impl CompletionRequest {
                 Err(ApiError::field("prompt_logprobs", format!("prompt_logprobs is {n}: it must be from 0 to 20")))
             }
         }
+    }
+
+    /// How many alternatives an echo is told with, if any.
+    pub(crate) fn echo_logprobs(&self) -> Option<u32> {
+        let n = self.fields.logprobs.filter(|_| self.fields.echo == Some(true))?;
+        u32::try_from(n).ok()
     }
 }
 
@@ -158,10 +164,11 @@ pub(crate) struct TextChoice {
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct TextLogprobs {
     pub(crate) tokens: Vec<String>,
-    pub(crate) token_logprobs: Vec<f32>,
-    /// Text to log-probability.
+    /// Null for the first token of an echoed prompt, which follows nothing.
+    pub(crate) token_logprobs: Vec<Option<f32>>,
+    /// Text to log-probability; null as above.
     #[schema(value_type = Vec<Object>)]
-    pub(crate) top_logprobs: Vec<Map<String, Value>>,
+    pub(crate) top_logprobs: Vec<Option<Map<String, Value>>>,
     /// Where each token begins in the text, in characters.
     pub(crate) text_offset: Vec<usize>,
 }
@@ -169,16 +176,45 @@ pub(crate) struct TextLogprobs {
 impl TextLogprobs {
     /// Takes in a token that begins at character `offset`; gives the characters it has.
     pub(crate) fn push(&mut self, tokenizer: &Tokenizer, of_token: &Logprobs, offset: usize) -> usize {
-        let text = |id: u32| String::from_utf8_lossy(tokenizer.token_bytes(TokenId(id))).into_owned();
-        let token = text(of_token.chosen.id);
+        let top = of_token.top.iter().map(|top| (text(tokenizer, top.id), Value::from(finite(top.logprob))));
+        self.token_logprobs.push(Some(finite(of_token.chosen.logprob)));
+        self.top_logprobs.push(Some(top.collect()));
+        self.push_text(tokenizer, of_token.chosen.id, offset)
+    }
+
+    /// Takes in a whole prompt, `tokens` with the scores of all but the first; gives the characters it has.
+    pub(crate) fn push_prompt(
+        &mut self,
+        tokenizer: &Tokenizer,
+        tokens: &[u32],
+        scores: &[Logprobs],
+        n_top: u32,
+    ) -> usize {
+        let Some(first) = tokens.first() else { return 0 };
+        self.token_logprobs.push(None);
+        self.top_logprobs.push(None);
+        let first = self.push_text(tokenizer, *first, 0);
+        scores.iter().fold(first, |offset, of_token| offset + self.push(tokenizer, &with_top(of_token, n_top), offset))
+    }
+
+    fn push_text(&mut self, tokenizer: &Tokenizer, id: u32, offset: usize) -> usize {
+        let token = text(tokenizer, id);
         let len = token.chars().count();
         self.tokens.push(token);
-        self.token_logprobs.push(finite(of_token.chosen.logprob));
-        let top = of_token.top.iter().map(|top| (text(top.id), Value::from(finite(top.logprob))));
-        self.top_logprobs.push(top.collect());
         self.text_offset.push(offset);
         len
     }
+}
+
+fn text(tokenizer: &Tokenizer, id: u32) -> String {
+    String::from_utf8_lossy(tokenizer.token_bytes(TokenId(id))).into_owned()
+}
+
+/// The same with at most `n_top` alternatives.
+pub(crate) fn with_top(of_token: &Logprobs, n_top: u32) -> Logprobs {
+    let mut of_token = of_token.clone();
+    of_token.top.truncate(n_top as usize);
+    of_token
 }
 
 /// One entry of `prompt_logprobs`.
@@ -187,7 +223,7 @@ pub(crate) fn prompt_entry(tokenizer: &Tokenizer, of_token: &Logprobs) -> Value 
     let top = of_token.top.iter().zip(1..).map(|(top, rank)| (top, Some(rank)));
     let mut entry = Map::new();
     for (token, rank) in chosen.into_iter().chain(top) {
-        let text = String::from_utf8_lossy(tokenizer.token_bytes(TokenId(token.id)));
+        let text = text(tokenizer, token.id);
         let fields = serde_json::json!({ "logprob": finite(token.logprob), "rank": rank, "decoded_token": text });
         entry.insert(token.id.to_string(), fields);
     }
