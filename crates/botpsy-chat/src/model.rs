@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
 use botpsy_kernels::attention::KvType;
@@ -21,7 +20,7 @@ use crate::answer::FEW_TOKENS;
 use crate::constrain::LateGrammars;
 use crate::memory::{available_bytes, bearable_context};
 use crate::plain::PlainReader;
-use crate::prefixes::Prefixes;
+use crate::prefixes::{Prefixes, Saving};
 use crate::provider::{Listener, Reader};
 use crate::source::ModelSource;
 use crate::vocabulary::Vocabulary;
@@ -35,9 +34,6 @@ const TURN_END: &str = "<|im_end|>\n";
 
 /// Snapshots where bytes bound them.
 const MAX_SNAPSHOTS: usize = 1024;
-
-/// How long a prefix waits until it is written to the disk.
-const BEFORE_SAVING: Duration = Duration::from_millis(700);
 
 /// Tokens of context when nobody says.
 const CONTEXT: usize = 32_768;
@@ -88,6 +84,7 @@ pub struct ChatModel {
     /// Timelines, one for each answer at a time: the next turn of a conversation continues where the last one ended.
     sessions: Vec<Mutex<Session>>,
     prefixes: Option<Prefixes>,
+    saving: Saving,
     /// Flags before the file's own defaults.
     overrides: Overrides,
     template_kwargs: Map<String, Value>,
@@ -136,6 +133,7 @@ impl ChatModel {
                 let how = format!("{:?} {:?} {:?}", engine.context().isa, options.kv_type, options.activations);
                 Prefixes::new(folder, checkpoint.file(), &how)
             }),
+            saving: Saving::default(),
             overrides: options.overrides.or(&vocabulary.defaults),
             template_kwargs: options.template_kwargs.clone(),
             grammars: LateGrammars::new(&vocabulary.tokenizer, engine.vocab_size(), &vocabulary.eos),
@@ -171,6 +169,11 @@ impl ChatModel {
 
     pub(crate) fn late_grammars(&self) -> &Arc<LateGrammars> {
         &self.grammars
+    }
+
+    /// Waits, for a second or so, until what outlives the program is written.
+    pub fn settle(&self) {
+        self.saving.settle();
     }
 
     /// What the file says about itself for people, such as that it is a demonstration.
@@ -257,6 +260,9 @@ impl ChatModel {
             let content = begun.content.as_deref().unwrap_or_default();
             if content.trim().is_empty() {
                 return Err(refused("it says nothing that could be gone on with: leave it out"));
+            }
+            if begun.reasoning_content.as_deref().is_some_and(|thought| !thought.trim().is_empty()) {
+                return Err(refused("an answer with a thought cannot be gone on with: leave reasoning_content out"));
             }
             // Half a call was held to no schema, and half a thought to no budget.
             if [THINK_OPEN, THINK_CLOSE, CALL_OPEN, FUNCTION_OPEN].iter().any(|border| content.contains(border)) {
@@ -392,12 +398,7 @@ impl ChatModel {
             && !prefixes.has(&shared)
             && let Some(mark) = session.mark(&shared)
         {
-            // Neither this answer nor one that follows at once waits for a disk.
-            let prefixes = prefixes.clone();
-            std::thread::spawn(move || {
-                std::thread::sleep(BEFORE_SAVING);
-                prefixes.has(&shared) || prefixes.save(&shared, &mark.to_bytes()).is_ok()
-            });
+            self.saving.start(prefixes.clone(), shared, mark);
         }
         Ok(completion)
     }
@@ -428,7 +429,8 @@ impl Provider for ChatModel {
         // Only now: nobody waits for the first token while grammars are made.
         let not_enforced = if completion.cancelled { Vec::new() } else { held.notices() };
         not_enforced.iter().for_each(|notice| on(ChatEvent::Notice(notice.clone())));
-        completion.notices.splice(0..0, few.into_iter().chain(not_enforced));
+        completion.notices.splice(0..0, few);
+        completion.notices.extend(not_enforced);
         Ok(completion)
     }
 

@@ -6,8 +6,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
+use botpsy_engine::Snapshot;
 use sha2::{Digest, Sha256};
 
 /// Prefixes that are worth a file.
@@ -17,6 +20,9 @@ const MAX_FILES: usize = 16;
 
 /// After this no run is still writing a part.
 const STALE: Duration = Duration::from_secs(3600);
+
+/// Neither the answer that was made nor one that follows at once waits for a disk.
+const BEFORE_SAVING: Duration = Duration::from_millis(700);
 
 const DIGEST_BYTES: usize = 32;
 
@@ -53,15 +59,18 @@ impl Prefixes {
 
     /// Whether there is a file for these tokens.
     pub(crate) fn has(&self, tokens: &[u32]) -> bool {
-        self.path(tokens).exists()
+        fs::metadata(self.path(tokens)).is_ok_and(|about| about.is_file())
     }
 
     /// Gives `take` the state after these tokens, from a file of at most `most_bytes`, and returns what it makes of it.
     pub(crate) fn load<T>(&self, tokens: &[u32], most_bytes: usize, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let path = self.path(tokens);
         // Neither a pipe, which may never end, nor a file of any length.
-        let about = fs::metadata(&path).ok().filter(|about| about.is_file() && about.len() <= most_bytes as u64);
-        let bytes = about.and_then(|_| fs::read(&path).ok())?;
+        let about = fs::metadata(&path).ok()?;
+        let bytes = match about.is_file() && about.len() <= most_bytes as u64 {
+            true => fs::read(&path).ok()?,
+            false => Vec::new(),
+        };
         let (written, digest) = bytes.split_at(bytes.len().saturating_sub(DIGEST_BYTES));
         let head = self.head(tokens);
         let state = written.strip_prefix(&head[..]).filter(|state| digest_of(&head, state, true) == digest);
@@ -121,6 +130,31 @@ impl Prefixes {
         let mut head = format!("{MAGIC}\n{}\n{}\n", self.key, tokens.len()).into_bytes();
         head.extend(tokens.iter().flat_map(|id| id.to_le_bytes()));
         head
+    }
+}
+
+/// Prefixes that are being written.
+#[derive(Debug, Default)]
+pub(crate) struct Saving(Mutex<Vec<JoinHandle<()>>>);
+
+impl Saving {
+    /// Writes a prefix after a while, on a thread of its own.
+    pub(crate) fn start(&self, prefixes: Prefixes, tokens: Vec<u32>, mark: Snapshot) {
+        let mut saving = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        saving.retain(|writing| !writing.is_finished());
+        saving.push(std::thread::spawn(move || {
+            std::thread::sleep(BEFORE_SAVING);
+            if !prefixes.has(&tokens) {
+                // What is not kept is read again.
+                let _ = prefixes.save(&tokens, &mark.to_bytes());
+            }
+        }));
+    }
+
+    /// Waits for all of them.
+    pub(crate) fn settle(&self) {
+        let saving = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        saving.into_iter().for_each(|writing| drop(writing.join()));
     }
 }
 

@@ -9,9 +9,8 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use botpsy_chat::{ChatError, ChatEvent, ChatModel, Completion, TextRequest};
 use botpsy_engine::{Logprobs, Stats};
-use botpsy_text::tokenizer::TokenId;
+use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId};
 use botpsy_text::tool_call::{Delta, FinishReason, ParsedMessage};
-use serde_json::Value;
 
 use super::sse::{self, Write};
 use crate::app::Shared;
@@ -19,7 +18,7 @@ use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::run::{Answer, CancelOnDrop, Running, Told};
 use crate::stamp::Stamp;
-use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage, prompt_entry, with_top};
+use crate::wire::{CompletionRequest, PromptLogprobs, TextChoice, TextCompletion, Timings, Usage};
 
 /// Continues text without a chat template.
 #[utoipa::path(post, path = "/v1/completions", request_body = CompletionRequest,
@@ -31,6 +30,7 @@ pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonB
     let model = Arc::clone(&app.backend()?.model);
     let requests = aside(&body, || asked.requests(model.tokenizer(), model.engine().vocab_size()))?;
     let n = asked.sampling.n_choices()?;
+    asked.check_told(requests.iter().map(|request| request.prompt.len()).sum(), n)?;
     let (about_prompt, about_echo) = (asked.prompt_logprobs()?, asked.echo_logprobs());
     let stamp = Stamp::new(&app, "cmpl-", asked.fields.model.as_deref())?;
     let fields = &asked.fields;
@@ -58,6 +58,7 @@ pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonB
         wants_usage,
         choice: TextChoice::default(),
         offset: 0,
+        written: Detokenizer::new(SpecialTokens::Skip),
         counts: (0, Usage::default(), Timings::default()),
     };
     if fields.stream == Some(true) {
@@ -79,7 +80,7 @@ struct Prompts {
     model: Arc<ChatModel>,
     requests: Arc<Vec<TextRequest>>,
     /// Of each request's prompt, if anything is told of it: of all tokens but the first.
-    scores: Vec<Vec<Logprobs>>,
+    scores: Vec<Arc<[Logprobs]>>,
 }
 
 impl Prompts {
@@ -88,15 +89,14 @@ impl Prompts {
         &self.requests[(i / self.n) as usize].prompt
     }
 
-    fn scores(&self, i: u32) -> &[Logprobs] {
+    fn scores(&self, i: u32) -> &Arc<[Logprobs]> {
         &self.scores[(i / self.n) as usize]
     }
 
     /// `prompt_logprobs` of answer `i`.
-    fn about(&self, i: u32) -> Option<Vec<Value>> {
-        let n_top = self.about_prompt?;
-        let entry = |of_token: &Logprobs| prompt_entry(self.model.tokenizer(), &with_top(of_token, n_top));
-        Some([Value::Null].into_iter().chain(self.scores(i).iter().map(entry)).collect())
+    fn about(&self, i: u32) -> Option<PromptLogprobs> {
+        let (n_top, model) = (self.about_prompt?, Arc::clone(&self.model));
+        Some(PromptLogprobs { model, scores: Arc::clone(self.scores(i)), n_top })
     }
 
     fn text(&self, i: u32) -> String {
@@ -140,17 +140,19 @@ impl Continuing {
 }
 
 /// The log-probabilities of each prompt.
-async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Vec<Logprobs>>, ApiError> {
+async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Arc<[Logprobs]>>, ApiError> {
     let cancel = CancelOnDrop::default();
     let (cancelled, model) = (cancel.flag(), Arc::clone(&prompts.model));
     let requests = Arc::clone(&prompts.requests);
     let scoring = tokio::task::spawn_blocking(move || {
-        let score =
-            |request: &TextRequest| Ok(model.engine().score(&request.prompt, n_top, &cancelled)?.unwrap_or_default());
+        let score = |request: &TextRequest| {
+            let scores = model.engine().score(&request.prompt, n_top, &cancelled)?;
+            Ok(Arc::from(scores.unwrap_or_default()))
+        };
         requests.iter().map(score).collect::<Result<_, ChatError>>()
     });
     let scores = scoring.await.map_err(|_| ApiError::server("the prompt could not be scored"))?;
-    Ok(scores?)
+    scores.map_err(|error| ApiError::from(error).about_prompt())
 }
 
 async fn whole(mut running: Running, mut writer: TextWriter) -> Result<TextCompletion, ApiError> {
@@ -175,8 +177,10 @@ struct TextWriter {
     wants_usage: bool,
     /// What was not passed on yet.
     choice: TextChoice,
-    /// Characters of the answer whose log-probabilities were told.
+    /// Characters of the text before the next token.
     offset: usize,
+    /// The answer as text, token by token.
+    written: Detokenizer,
     /// Answers so far, their tokens and times.
     counts: (u32, Usage, Timings),
 }
@@ -205,20 +209,21 @@ impl TextWriter {
                 }
                 Ok(Some(choice))
             }
-            Told::Event(ChatEvent::Token { logprobs: Some(of_token), .. }) => {
-                let logprobs = self.choice.logprobs.get_or_insert_default();
-                self.offset += logprobs.push(self.prompts.model.tokenizer(), &of_token, self.offset);
+            Told::Event(ChatEvent::Token { id, logprobs: Some(of_token) }) => {
+                let tokenizer = self.prompts.model.tokenizer();
+                self.choice.logprobs.get_or_insert_default().push(tokenizer, &of_token, self.offset);
+                self.offset += self.written.push(tokenizer, TokenId(id)).chars().count();
                 Ok(None)
             }
             Told::Event(_) => Ok(None),
             Told::Stopped => Err(ApiError::stopped()),
             Told::Done(answer) => {
-                let answer = (*answer)?;
+                let answer = (*answer).map_err(|error| ApiError::from(error).about_prompt())?;
                 let (n_answers, usage, timings) = &mut self.counts;
                 usage.add(&answer, !n_answers.is_multiple_of(self.prompts.n));
                 timings.add(&answer);
                 *n_answers += 1;
-                self.offset = 0;
+                (self.offset, self.written) = (0, Detokenizer::new(SpecialTokens::Skip));
                 let ids = self.prompts.ids;
                 Ok(Some(TextChoice {
                     index,

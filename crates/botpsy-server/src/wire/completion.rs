@@ -1,9 +1,11 @@
 //! The body of a plain completion, and what it answers.
 
-use botpsy_chat::TextRequest;
+use std::sync::Arc;
+
+use botpsy_chat::{ChatModel, TextRequest};
 use botpsy_engine::Logprobs;
-use botpsy_text::tokenizer::{TokenId, Tokenizer};
-use serde::{Deserialize, Serialize};
+use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -13,6 +15,8 @@ use crate::error::ApiError;
 
 /// The most prompts of a request.
 const MAX_PROMPTS: usize = 64;
+/// The most log-probabilities that are told of prompts: about 90 bytes each.
+const MAX_TOLD: usize = 1_000_000;
 /// Tokens of an answer when nobody says, as OpenAI has it.
 const MAX_TOKENS: u32 = 16;
 
@@ -87,6 +91,21 @@ impl CompletionRequest {
         }
     }
 
+    /// Refuses to tell of prompts of `n_tokens` together, each `n` times, more than fits an answer.
+    pub(crate) fn check_told(&self, n_tokens: usize, n: u32) -> Result<(), ApiError> {
+        let about_prompt = self.prompt_logprobs()?.map(|n_top| ("prompt_logprobs", n_top));
+        for (field, n_top) in about_prompt.into_iter().chain(self.echo_logprobs().map(|n_top| ("logprobs", n_top))) {
+            let told = n_tokens.saturating_mul(n as usize).saturating_mul(1 + n_top as usize);
+            if told > MAX_TOLD {
+                let message = format!(
+                    "{field}: that would be {told} log-probabilities of the prompts, at most {MAX_TOLD} are told"
+                );
+                return Err(ApiError::field(field, message));
+            }
+        }
+        Ok(())
+    }
+
     /// How many alternatives an echo is told with, if any.
     pub(crate) fn echo_logprobs(&self) -> Option<u32> {
         let n = self.fields.logprobs.filter(|_| self.fields.echo == Some(true))?;
@@ -153,7 +172,7 @@ pub(crate) struct TextChoice {
     /// One entry for each token of the prompt, null for the first: id to log-probability, rank and text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<Object>)]
-    pub(crate) prompt_logprobs: Option<Vec<Value>>,
+    pub(crate) prompt_logprobs: Option<PromptLogprobs>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) prompt_token_ids: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,15 +193,16 @@ pub(crate) struct TextLogprobs {
 }
 
 impl TextLogprobs {
-    /// Takes in a token that begins at character `offset`; gives the characters it has.
-    pub(crate) fn push(&mut self, tokenizer: &Tokenizer, of_token: &Logprobs, offset: usize) -> usize {
+    /// Takes in a token that begins at character `offset`.
+    pub(crate) fn push(&mut self, tokenizer: &Tokenizer, of_token: &Logprobs, offset: usize) {
         let top = of_token.top.iter().map(|top| (text(tokenizer, top.id), Value::from(finite(top.logprob))));
         self.token_logprobs.push(Some(finite(of_token.chosen.logprob)));
         self.top_logprobs.push(Some(top.collect()));
-        self.push_text(tokenizer, of_token.chosen.id, offset)
+        self.tokens.push(text(tokenizer, of_token.chosen.id));
+        self.text_offset.push(offset);
     }
 
-    /// Takes in a whole prompt, `tokens` with the scores of all but the first; gives the characters it has.
+    /// Takes in a whole prompt, `tokens` with the scores of all but the first; gives the characters of its text.
     pub(crate) fn push_prompt(
         &mut self,
         tokenizer: &Tokenizer,
@@ -190,19 +210,21 @@ impl TextLogprobs {
         scores: &[Logprobs],
         n_top: u32,
     ) -> usize {
-        let Some(first) = tokens.first() else { return 0 };
-        self.token_logprobs.push(None);
-        self.top_logprobs.push(None);
-        let first = self.push_text(tokenizer, *first, 0);
-        scores.iter().fold(first, |offset, of_token| offset + self.push(tokenizer, &with_top(of_token, n_top), offset))
-    }
-
-    fn push_text(&mut self, tokenizer: &Tokenizer, id: u32, offset: usize) -> usize {
-        let token = text(tokenizer, id);
-        let len = token.chars().count();
-        self.tokens.push(token);
-        self.text_offset.push(offset);
-        len
+        let (mut written, mut offset) = (Detokenizer::new(SpecialTokens::Keep), 0);
+        let scores = [None].into_iter().chain(scores.iter().map(Some));
+        for (id, of_token) in tokens.iter().zip(scores) {
+            match of_token {
+                Some(of_token) => self.push(tokenizer, &with_top(of_token, n_top), offset),
+                None => {
+                    self.token_logprobs.push(None);
+                    self.top_logprobs.push(None);
+                    self.tokens.push(text(tokenizer, *id));
+                    self.text_offset.push(offset);
+                }
+            }
+            offset += written.push(tokenizer, TokenId(*id)).chars().count();
+        }
+        offset + written.finish().chars().count()
     }
 }
 
@@ -210,15 +232,37 @@ fn text(tokenizer: &Tokenizer, id: u32) -> String {
     String::from_utf8_lossy(tokenizer.token_bytes(TokenId(id))).into_owned()
 }
 
+/// `prompt_logprobs` of one prompt, written out entry by entry: as JSON in memory they would take ten times the room.
+#[derive(Clone)]
+pub(crate) struct PromptLogprobs {
+    pub(crate) model: Arc<ChatModel>,
+    /// Of all tokens but the first.
+    pub(crate) scores: Arc<[Logprobs]>,
+    pub(crate) n_top: u32,
+}
+
+impl std::fmt::Debug for PromptLogprobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PromptLogprobs({} scores)", self.scores.len())
+    }
+}
+
+impl Serialize for PromptLogprobs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entry = |of_token| prompt_entry(self.model.tokenizer(), &with_top(of_token, self.n_top));
+        serializer.collect_seq([Value::Null].into_iter().chain(self.scores.iter().map(entry)))
+    }
+}
+
 /// The same with at most `n_top` alternatives.
-pub(crate) fn with_top(of_token: &Logprobs, n_top: u32) -> Logprobs {
+fn with_top(of_token: &Logprobs, n_top: u32) -> Logprobs {
     let mut of_token = of_token.clone();
     of_token.top.truncate(n_top as usize);
     of_token
 }
 
 /// One entry of `prompt_logprobs`.
-pub(crate) fn prompt_entry(tokenizer: &Tokenizer, of_token: &Logprobs) -> Value {
+fn prompt_entry(tokenizer: &Tokenizer, of_token: &Logprobs) -> Value {
     let chosen = [(&of_token.chosen, None)];
     let top = of_token.top.iter().zip(1..).map(|(top, rank)| (top, Some(rank)));
     let mut entry = Map::new();

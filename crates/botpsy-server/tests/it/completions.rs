@@ -96,7 +96,8 @@ fn an_echo_is_told_with_the_log_probabilities_of_its_tokens() {
     let mut asked = json!({ "prompt": ["The sun sets", "x"], "n": 2, "max_tokens": 2, "echo": true, "logprobs": 2 });
     asked["prompt_logprobs"] = json!(1);
     asked["return_token_ids"] = json!(true);
-    for choice in complete(&served, &asked)["choices"].as_array().unwrap() {
+    let reply = complete(&served, &asked);
+    for choice in reply["choices"].as_array().unwrap() {
         let (told, about) = (&choice["logprobs"], choice["prompt_logprobs"].as_array().unwrap());
         let (text, ids) = (choice["text"].as_str().unwrap(), choice["prompt_token_ids"].as_array().unwrap());
         let tokens: Vec<&str> =
@@ -123,6 +124,35 @@ fn an_echo_is_told_with_the_log_probabilities_of_its_tokens() {
     let only = json!({ "prompt": "The sun sets", "max_tokens": 0, "echo": true, "logprobs": 1 });
     let told = &complete(&served, &only)["choices"][0]["logprobs"];
     assert!(told["token_logprobs"].as_array().unwrap().len() > 1 && told["token_logprobs"][1].is_number(), "{told}");
+}
+
+#[test]
+fn offsets_point_into_the_text() {
+    let served = model_server();
+    let asked = json!({ "prompt": "é한!", "max_tokens": 0, "echo": true, "logprobs": 0 });
+    let choice = complete(&served, &asked)["choices"][0].clone();
+    let (text, told) = (choice["text"].as_str().unwrap(), &choice["logprobs"]);
+    let offsets = told["text_offset"].as_array().unwrap().iter().map(|offset| offset.as_u64().unwrap() as usize);
+    for (token, offset) in told["tokens"].as_array().unwrap().iter().zip(offsets) {
+        let token = token.as_str().unwrap();
+        let rest: String = text.chars().skip(offset).collect();
+        assert!(token.contains('\u{fffd}') || rest.starts_with(token), "{token:?} at {offset} of {text:?}");
+    }
+}
+
+#[test]
+fn more_than_fits_an_answer_is_not_told() {
+    let served = model_server();
+    let prompt: Vec<u32> = (0..1500).map(|i| 300 + i % 500).collect();
+    let prompts: Vec<_> = vec![prompt; 64];
+    let mut body = json!({ "prompt": prompts, "n": 16, "max_tokens": 0, "prompt_logprobs": 20 });
+    assert_eq!(served.post("/v1/completions", &body).error(400)["param"], "prompt_logprobs");
+    body.as_object_mut().unwrap().remove("prompt_logprobs");
+    body["echo"] = json!(true);
+    body["logprobs"] = json!(20);
+    assert_eq!(served.post("/v1/completions", &body).error(400)["param"], "logprobs");
+    let long = json!({ "prompt": vec![300; 60_000], "max_tokens": 1 });
+    assert_eq!(served.post("/v1/completions", &long).error(400)["param"], "prompt");
 }
 
 #[test]
