@@ -5,12 +5,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
 
 use botpsy_engine::{CloseReason, Engine, EngineOptions, Event, Finish, Job, Session, ThinkingSetup};
 use botpsy_kernels::attention::KvType;
 use botpsy_kernels::{Context, Isa, ThreadPool};
-use botpsy_model::{Activations, Config, Model};
+use botpsy_model::{Activations, Checkpoint, Config, Model};
 use botpsy_text::conversation::Role;
 use botpsy_text::template::{Prompt, RenderInput, Template};
 use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer, unguard};
@@ -21,7 +20,7 @@ use crate::answer::FEW_TOKENS;
 use crate::constrain::LateGrammars;
 use crate::memory::{available_bytes, bearable_context};
 use crate::plain::PlainReader;
-use crate::prefixes::Prefixes;
+use crate::prefixes::{Prefixes, Saving};
 use crate::provider::{Listener, Reader};
 use crate::source::ModelSource;
 use crate::vocabulary::Vocabulary;
@@ -35,9 +34,6 @@ const TURN_END: &str = "<|im_end|>\n";
 
 /// Snapshots where bytes bound them.
 const MAX_SNAPSHOTS: usize = 1024;
-
-/// How long a prefix waits until it is written to the disk.
-const BEFORE_SAVING: Duration = Duration::from_millis(700);
 
 /// Tokens of context when nobody says.
 const CONTEXT: usize = 32_768;
@@ -88,6 +84,7 @@ pub struct ChatModel {
     /// Timelines, one for each answer at a time: the next turn of a conversation continues where the last one ended.
     sessions: Vec<Mutex<Session>>,
     prefixes: Option<Prefixes>,
+    saving: Saving,
     /// Flags before the file's own defaults.
     overrides: Overrides,
     template_kwargs: Map<String, Value>,
@@ -115,16 +112,15 @@ impl ChatModel {
         let ctx = options.compute_context()?;
         let checkpoint = source.open()?;
         let config = checkpoint.config()?;
-        let mut vocabulary = Vocabulary::read(&checkpoint)?;
-        vocabulary.template = options.template.clone().unwrap_or(vocabulary.template);
-        let n_tokens = vocabulary.tokenizer.n_tokens();
-        if n_tokens > config.vocab_size {
-            let problem = format!("the vocabulary has {n_tokens} tokens, the embedding {} rows", config.vocab_size);
-            return Err(ChatError::Vocabulary { file: checkpoint.file().into(), problem });
-        }
         let (context_tokens, notice) = context_tokens(&config, options);
         let progress = |share: f64| options.progress.store((100.0 * share) as u32, Ordering::Relaxed);
-        let model = Model::load_telling(&ctx, &checkpoint, options.activations, &progress)?;
+        // A large vocabulary takes a third of the time that the weights take, on one thread.
+        let (vocabulary, model) = std::thread::scope(|scope| {
+            let vocabulary = scope.spawn(|| vocabulary(&checkpoint, &config, options));
+            let model = Model::load_telling(&ctx, &checkpoint, options.activations, &progress);
+            (vocabulary.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), model)
+        });
+        let (vocabulary, model) = (vocabulary?, model?);
         let mut engine_options = EngineOptions { context_tokens, kv_type: options.kv_type, ..EngineOptions::default() };
         if let Some(bytes) = options.cache_bytes {
             (engine_options.max_snapshots, engine_options.max_snapshot_bytes) = (MAX_SNAPSHOTS, bytes);
@@ -137,6 +133,7 @@ impl ChatModel {
                 let how = format!("{:?} {:?} {:?}", engine.context().isa, options.kv_type, options.activations);
                 Prefixes::new(folder, checkpoint.file(), &how)
             }),
+            saving: Saving::default(),
             overrides: options.overrides.or(&vocabulary.defaults),
             template_kwargs: options.template_kwargs.clone(),
             grammars: LateGrammars::new(&vocabulary.tokenizer, engine.vocab_size(), &vocabulary.eos),
@@ -172,6 +169,11 @@ impl ChatModel {
 
     pub(crate) fn late_grammars(&self) -> &Arc<LateGrammars> {
         &self.grammars
+    }
+
+    /// Waits, for a second or so, until what outlives the program is written.
+    pub fn settle(&self) {
+        self.saving.settle();
     }
 
     /// What the file says about itself for people, such as that it is a demonstration.
@@ -259,6 +261,9 @@ impl ChatModel {
             if content.trim().is_empty() {
                 return Err(refused("it says nothing that could be gone on with: leave it out"));
             }
+            if begun.reasoning_content.as_deref().is_some_and(|thought| !thought.trim().is_empty()) {
+                return Err(refused("an answer with a thought cannot be gone on with: leave reasoning_content out"));
+            }
             // Half a call was held to no schema, and half a thought to no budget.
             if [THINK_OPEN, THINK_CLOSE, CALL_OPEN, FUNCTION_OPEN].iter().any(|border| content.contains(border)) {
                 return Err(refused("an answer that holds a thought or a call cannot be gone on with"));
@@ -343,9 +348,8 @@ impl ChatModel {
         let shared = shared.filter(|shared| Prefixes::worth(shared.len()));
         if let (Some(prefixes), Some(shared)) = (&self.prefixes, &shared)
             && session.knows(&job.prompt) < shared.len()
-            && let Some(bytes) = prefixes.load(shared, self.most_prefix_bytes(shared.len()))
         {
-            session.adopt(shared, &bytes);
+            prefixes.load(shared, self.most_prefix_bytes(shared.len()), |state| session.adopt(shared, state));
         }
         let finish = session.generate(job, cancel, &mut |event| {
             match event {
@@ -394,12 +398,7 @@ impl ChatModel {
             && !prefixes.has(&shared)
             && let Some(mark) = session.mark(&shared)
         {
-            // Neither this answer nor one that follows at once waits for a disk.
-            let prefixes = prefixes.clone();
-            std::thread::spawn(move || {
-                std::thread::sleep(BEFORE_SAVING);
-                prefixes.has(&shared) || prefixes.save(&shared, &mark.to_bytes()).is_ok()
-            });
+            self.saving.start(prefixes.clone(), shared, mark);
         }
         Ok(completion)
     }
@@ -430,7 +429,8 @@ impl Provider for ChatModel {
         // Only now: nobody waits for the first token while grammars are made.
         let not_enforced = if completion.cancelled { Vec::new() } else { held.notices() };
         not_enforced.iter().for_each(|notice| on(ChatEvent::Notice(notice.clone())));
-        completion.notices.splice(0..0, few.into_iter().chain(not_enforced));
+        completion.notices.splice(0..0, few);
+        completion.notices.extend(not_enforced);
         Ok(completion)
     }
 
@@ -438,6 +438,18 @@ impl Provider for ChatModel {
         // Only time is lost when it fails: the next turn says what is wrong, if it is still wrong then.
         self.read_next(request, reply, go_on).unwrap_or(0)
     }
+}
+
+/// What stands beside the weights, with the template that is asked for.
+fn vocabulary(checkpoint: &Checkpoint, config: &Config, options: &LoadOptions) -> Result<Vocabulary, ChatError> {
+    let mut vocabulary = Vocabulary::read(checkpoint)?;
+    vocabulary.template = options.template.clone().unwrap_or(vocabulary.template);
+    let n_tokens = vocabulary.tokenizer.n_tokens();
+    if n_tokens > config.vocab_size {
+        let problem = format!("the vocabulary has {n_tokens} tokens, the embedding {} rows", config.vocab_size);
+        return Err(ChatError::Vocabulary { file: checkpoint.file().into(), problem });
+    }
+    Ok(vocabulary)
 }
 
 /// Timelines that share their snapshots.

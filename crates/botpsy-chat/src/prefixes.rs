@@ -6,8 +6,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
+use botpsy_engine::Snapshot;
 use sha2::{Digest, Sha256};
 
 /// Prefixes that are worth a file.
@@ -17,6 +20,11 @@ const MAX_FILES: usize = 16;
 
 /// After this no run is still writing a part.
 const STALE: Duration = Duration::from_secs(3600);
+
+/// Neither the answer that was made nor one that follows at once waits for a disk.
+const BEFORE_SAVING: Duration = Duration::from_millis(700);
+
+const DIGEST_BYTES: usize = 32;
 
 const MAGIC: &str = "botpsy prefix 2";
 
@@ -51,26 +59,29 @@ impl Prefixes {
 
     /// Whether there is a file for these tokens.
     pub(crate) fn has(&self, tokens: &[u32]) -> bool {
-        self.path(tokens).exists()
+        fs::metadata(self.path(tokens)).is_ok_and(|about| about.is_file())
     }
 
-    /// The state after these tokens, from a file of at most `most_bytes`.
-    pub(crate) fn load(&self, tokens: &[u32], most_bytes: usize) -> Option<Vec<u8>> {
+    /// Gives `take` the state after these tokens, from a file of at most `most_bytes`, and returns what it makes of it.
+    pub(crate) fn load<T>(&self, tokens: &[u32], most_bytes: usize, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let path = self.path(tokens);
         // Neither a pipe, which may never end, nor a file of any length.
-        let about = fs::metadata(&path).ok().filter(|about| about.is_file() && about.len() <= most_bytes as u64);
-        let mut bytes = about.and_then(|_| fs::read(&path).ok())?;
-        let digest = bytes.split_off(bytes.len().saturating_sub(32));
+        let about = fs::metadata(&path).ok()?;
+        let bytes = match about.is_file() && about.len() <= most_bytes as u64 {
+            true => fs::read(&path).ok()?,
+            false => Vec::new(),
+        };
+        let (written, digest) = bytes.split_at(bytes.len().saturating_sub(DIGEST_BYTES));
         let head = self.head(tokens);
-        let state = bytes.strip_prefix(&head[..]);
-        if state.is_none_or(|state| digest_of(&head, state, true) != digest) {
+        let state = written.strip_prefix(&head[..]).filter(|state| digest_of(&head, state, true) == digest);
+        let Some(state) = state else {
             // Cut, damaged, or of another hash's making: it would only be read again.
             let _ = fs::remove_file(&path);
             return None;
-        }
+        };
         // Used just now: others go before it.
         let _ = fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-        Some(bytes.split_off(head.len()))
+        Some(take(state))
     }
 
     /// Keeps the state after these tokens. What fails is left: nothing depends on it.
@@ -122,6 +133,31 @@ impl Prefixes {
     }
 }
 
+/// Prefixes that are being written.
+#[derive(Debug, Default)]
+pub(crate) struct Saving(Mutex<Vec<JoinHandle<()>>>);
+
+impl Saving {
+    /// Writes a prefix after a while, on a thread of its own.
+    pub(crate) fn start(&self, prefixes: Prefixes, tokens: Vec<u32>, mark: Snapshot) {
+        let mut saving = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        saving.retain(|writing| !writing.is_finished());
+        saving.push(std::thread::spawn(move || {
+            std::thread::sleep(BEFORE_SAVING);
+            if !prefixes.has(&tokens) {
+                // What is not kept is read again.
+                let _ = prefixes.save(&tokens, &mark.to_bytes());
+            }
+        }));
+    }
+
+    /// Waits for all of them.
+    pub(crate) fn settle(&self) {
+        let saving = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        saving.into_iter().for_each(|writing| drop(writing.join()));
+    }
+}
+
 /// The digest of a file; `at_once` takes two threads for it, where somebody waits.
 fn digest_of(head: &[u8], state: &[u8], at_once: bool) -> Vec<u8> {
     let (first, second) = state.split_at(state.len() / 2);
@@ -156,20 +192,20 @@ mod tests {
         let _ = fs::remove_dir_all(&folder);
         let prefixes = Prefixes::new(&folder, env!("CARGO_MANIFEST_DIR"), "f16").unwrap();
         let tokens: Vec<u32> = (0..200).collect();
-        assert!(prefixes.load(&tokens, 10_000).is_none());
+        assert!(prefixes.load(&tokens, 10_000, |_| ()).is_none());
         prefixes.save(&tokens, b"the state").unwrap();
-        assert_eq!(prefixes.load(&tokens, 10_000).unwrap(), b"the state");
-        assert!(prefixes.load(&tokens[..199], 10_000).is_none());
+        assert_eq!(prefixes.load(&tokens, 10_000, <[u8]>::to_vec).unwrap(), b"the state");
+        assert!(prefixes.load(&tokens[..199], 10_000, |_| ()).is_none());
         let other = Prefixes::new(&folder, env!("CARGO_MANIFEST_DIR"), "f32").unwrap();
-        assert!(other.load(&tokens, 10_000).is_none(), "another type of values is another state");
+        assert!(other.load(&tokens, 10_000, |_| ()).is_none(), "another type of values is another state");
 
         let whole = fs::read(prefixes.path(&tokens)).unwrap();
         for damaged in [&whole[..whole.len() - 1], &whole[1..], b"", &[&whole[..], b"x"].concat()] {
             fs::write(prefixes.path(&tokens), damaged).unwrap();
-            assert!(prefixes.load(&tokens, 10_000).is_none() && !prefixes.has(&tokens));
+            assert!(prefixes.load(&tokens, 10_000, |_| ()).is_none() && !prefixes.has(&tokens));
         }
         prefixes.save(&tokens, &[7; 10_000]).unwrap();
-        assert!(prefixes.load(&tokens, 10_000).is_none(), "longer than any state of these tokens");
+        assert!(prefixes.load(&tokens, 10_000, |_| ()).is_none(), "longer than any state of these tokens");
         for i in 0..30 {
             prefixes.save(&[i], b"s").unwrap();
         }

@@ -86,6 +86,12 @@ impl ApiError {
             .with_code("queue_full")
     }
 
+    /// The same about a request that has a prompt and no messages.
+    pub(crate) fn about_prompt(self) -> ApiError {
+        let param = self.param.map(|param| if param == "messages" { "prompt".to_owned() } else { param });
+        ApiError { param, ..self }
+    }
+
     /// The error object, as it also ends a stream.
     pub(crate) fn body(&self) -> serde_json::Value {
         json!({ "error": { "message": self.message, "type": self.kind, "param": self.param, "code": self.code } })

@@ -129,6 +129,10 @@ impl Socket {
     /// Ready once the end may be told.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
+            // Whoever else wakes this task, such as each token of the answer, does not make it ask again.
+            if let Some((_, next)) = &mut self.asking {
+                ready!(next.as_mut().poll(cx));
+            }
             let ended = self.asking.as_ref().map_or_else(Instant::now, |(ended, _)| *ended);
             match self.phase.get() {
                 READING if ended.elapsed() < READING_TIME => {}
@@ -136,9 +140,8 @@ impl Socket {
                 ANSWERING => {}
                 _ => return Poll::Ready(()),
             }
-            let (_, next) = self.asking.get_or_insert_with(|| (ended, Box::pin(sleep(FIRST_PAUSE))));
-            ready!(next.as_mut().poll(cx));
-            next.as_mut().reset(Instant::now() + PAUSE);
+            let pause = if self.asking.is_none() { FIRST_PAUSE } else { PAUSE };
+            self.asking = Some((ended, Box::pin(sleep(pause))));
         }
     }
 }

@@ -48,7 +48,7 @@ impl Running {
         let (app, cancel) = (Arc::clone(app), CancelOnDrop::default());
         let (cancelled, ended) = (cancel.flag(), app.ended.subscribe());
         tokio::task::spawn_blocking(move || {
-            let mut last = None;
+            let (mut last, mut place) = (None, Some(place));
             for i in 0..n {
                 let on = &mut |event| drop(tell.send(Told::Event(event)));
                 let answer = answers.answer(i, &cancelled, on);
@@ -57,12 +57,15 @@ impl Running {
                     last = Some(answer.clone());
                 }
                 let failed = answer.is_err();
+                if failed || i + 1 == n {
+                    // Whoever has the whole answer finds the place free.
+                    place.take();
+                }
                 if tell.send(Told::Done(Box::new(answer))).is_err() || failed {
                     return;
                 }
             }
-            // The client has all; the place is free for others.
-            drop((tell, place));
+            drop(tell);
             let came = app.counts.requests.load(Ordering::Relaxed);
             let is_idle =
                 || app.counts.requests.load(Ordering::Relaxed) == came && app.queue.free() == app.queue.total();

@@ -133,6 +133,9 @@ impl Server {
             runtime.block_on(serve(listener, &app, stopped, grace));
             // An answer that did not end in time must not keep the program.
             runtime.shutdown_background();
+            if let Ok(backend) = app.backend() {
+                backend.model.settle();
+            }
             loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }

@@ -8,10 +8,9 @@ use axum::extract::State;
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use botpsy_chat::{ChatError, ChatEvent, ChatModel, Completion, TextRequest};
-use botpsy_engine::Stats;
-use botpsy_text::tokenizer::TokenId;
+use botpsy_engine::{Logprobs, Stats};
+use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId};
 use botpsy_text::tool_call::{Delta, FinishReason, ParsedMessage};
-use serde_json::Value;
 
 use super::sse::{self, Write};
 use crate::app::Shared;
@@ -19,7 +18,7 @@ use crate::body::{JsonBody, aside};
 use crate::error::ApiError;
 use crate::run::{Answer, CancelOnDrop, Running, Told};
 use crate::stamp::Stamp;
-use crate::wire::{CompletionRequest, TextChoice, TextCompletion, Timings, Usage, prompt_entry};
+use crate::wire::{CompletionRequest, PromptLogprobs, TextChoice, TextCompletion, Timings, Usage};
 
 /// Continues text without a chat template.
 #[utoipa::path(post, path = "/v1/completions", request_body = CompletionRequest,
@@ -31,23 +30,26 @@ pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonB
     let model = Arc::clone(&app.backend()?.model);
     let requests = aside(&body, || asked.requests(model.tokenizer(), model.engine().vocab_size()))?;
     let n = asked.sampling.n_choices()?;
-    let n_top = asked.prompt_logprobs()?;
+    asked.check_told(requests.iter().map(|request| request.prompt.len()).sum(), n)?;
+    let (about_prompt, about_echo) = (asked.prompt_logprobs()?, asked.echo_logprobs());
     let stamp = Stamp::new(&app, "cmpl-", asked.fields.model.as_deref())?;
     let fields = &asked.fields;
     let wants_usage = fields.stream_options.and_then(|options| options.include_usage).unwrap_or(false);
-    let prompts = Prompts {
+    let mut prompts = Prompts {
         n,
         echo: fields.echo.unwrap_or(false),
         ids: fields.return_token_ids.unwrap_or(false),
+        about_prompt,
+        about_echo,
         model: Arc::clone(&model),
         requests: Arc::new(requests),
+        scores: Vec::new(),
     };
     let place = app.queue.enter().await?;
     let total = prompts.requests.len() as u32 * n;
-    let scored = match n_top {
-        None => Vec::new(),
-        Some(n_top) => score(&prompts, n_top).await?,
-    };
+    if let Some(n_top) = about_prompt.max(about_echo) {
+        prompts.scores = score(&prompts, n_top).await?;
+    }
     let continuing = Continuing { model, requests: Arc::clone(&prompts.requests), n };
     let running = Running::start(&app, continuing, total, place);
     let writer = TextWriter {
@@ -56,12 +58,13 @@ pub(crate) async fn completions(State(app): State<Shared>, JsonBody(body): JsonB
         wants_usage,
         choice: TextChoice::default(),
         offset: 0,
+        written: Detokenizer::new(SpecialTokens::Skip),
         counts: (0, Usage::default(), Timings::default()),
     };
     if fields.stream == Some(true) {
         return sse::stream(running, writer).await;
     }
-    Ok(Json(whole(running, writer, scored).await?).into_response())
+    Ok(Json(whole(running, writer).await?).into_response())
 }
 
 /// What is continued, and what is told of it.
@@ -70,14 +73,30 @@ struct Prompts {
     n: u32,
     echo: bool,
     ids: bool,
+    /// Alternatives beside each token in `prompt_logprobs`.
+    about_prompt: Option<u32>,
+    /// Alternatives beside each token of an echo.
+    about_echo: Option<u32>,
     model: Arc<ChatModel>,
     requests: Arc<Vec<TextRequest>>,
+    /// Of each request's prompt, if anything is told of it: of all tokens but the first.
+    scores: Vec<Arc<[Logprobs]>>,
 }
 
 impl Prompts {
     /// The prompt of answer `i`.
     fn of(&self, i: u32) -> &[u32] {
         &self.requests[(i / self.n) as usize].prompt
+    }
+
+    fn scores(&self, i: u32) -> &Arc<[Logprobs]> {
+        &self.scores[(i / self.n) as usize]
+    }
+
+    /// `prompt_logprobs` of answer `i`.
+    fn about(&self, i: u32) -> Option<PromptLogprobs> {
+        let (n_top, model) = (self.about_prompt?, Arc::clone(&self.model));
+        Some(PromptLogprobs { model, scores: Arc::clone(self.scores(i)), n_top })
     }
 
     fn text(&self, i: u32) -> String {
@@ -120,33 +139,27 @@ impl Continuing {
     }
 }
 
-/// `prompt_logprobs` of each prompt.
-async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Vec<Value>>, ApiError> {
+/// The log-probabilities of each prompt.
+async fn score(prompts: &Prompts, n_top: u32) -> Result<Vec<Arc<[Logprobs]>>, ApiError> {
     let cancel = CancelOnDrop::default();
     let (cancelled, model) = (cancel.flag(), Arc::clone(&prompts.model));
     let requests = Arc::clone(&prompts.requests);
     let scoring = tokio::task::spawn_blocking(move || {
         let score = |request: &TextRequest| {
-            let scores = model.engine().score(&request.prompt, n_top, &cancelled)?.unwrap_or_default();
-            let entries = scores.iter().map(|of_token| prompt_entry(model.tokenizer(), of_token));
-            Ok([Value::Null].into_iter().chain(entries).collect())
+            let scores = model.engine().score(&request.prompt, n_top, &cancelled)?;
+            Ok(Arc::from(scores.unwrap_or_default()))
         };
-        requests.iter().map(score).collect::<Result<Vec<Vec<Value>>, ChatError>>()
+        requests.iter().map(score).collect::<Result<_, ChatError>>()
     });
     let scores = scoring.await.map_err(|_| ApiError::server("the prompt could not be scored"))?;
-    Ok(scores?)
+    scores.map_err(|error| ApiError::from(error).about_prompt())
 }
 
-async fn whole(
-    mut running: Running,
-    mut writer: TextWriter,
-    scored: Vec<Vec<Value>>,
-) -> Result<TextCompletion, ApiError> {
+async fn whole(mut running: Running, mut writer: TextWriter) -> Result<TextCompletion, ApiError> {
     let mut choices = Vec::new();
     while let Some(told) = running.next().await {
         if let Some(mut choice) = writer.take(told, true)? {
-            let prompt = scored.get((choice.index / writer.prompts.n) as usize);
-            choice.prompt_logprobs = prompt.cloned();
+            choice.prompt_logprobs = writer.prompts.about(choice.index);
             choices.push(choice);
         }
     }
@@ -164,8 +177,10 @@ struct TextWriter {
     wants_usage: bool,
     /// What was not passed on yet.
     choice: TextChoice,
-    /// Characters of the answer whose log-probabilities were told.
+    /// Characters of the text before the next token.
     offset: usize,
+    /// The answer as text, token by token.
+    written: Detokenizer,
     /// Answers so far, their tokens and times.
     counts: (u32, Usage, Timings),
 }
@@ -178,6 +193,11 @@ impl TextWriter {
             Told::Event(ChatEvent::Delta(Delta::Role)) if self.prompts.echo => {
                 self.choice.text = self.prompts.text(index);
                 self.offset = self.choice.text.chars().count();
+                if let Some(n_top) = self.prompts.about_echo {
+                    let (tokenizer, tokens) = (self.prompts.model.tokenizer(), self.prompts.of(index));
+                    let logprobs = self.choice.logprobs.get_or_insert_default();
+                    self.offset = logprobs.push_prompt(tokenizer, tokens, self.prompts.scores(index), n_top);
+                }
                 Ok(None)
             }
             Told::Event(ChatEvent::Delta(Delta::Content(text))) => {
@@ -189,20 +209,21 @@ impl TextWriter {
                 }
                 Ok(Some(choice))
             }
-            Told::Event(ChatEvent::Token { logprobs: Some(of_token), .. }) => {
-                let logprobs = self.choice.logprobs.get_or_insert_default();
-                self.offset += logprobs.push(self.prompts.model.tokenizer(), &of_token, self.offset);
+            Told::Event(ChatEvent::Token { id, logprobs: Some(of_token) }) => {
+                let tokenizer = self.prompts.model.tokenizer();
+                self.choice.logprobs.get_or_insert_default().push(tokenizer, &of_token, self.offset);
+                self.offset += self.written.push(tokenizer, TokenId(id)).chars().count();
                 Ok(None)
             }
             Told::Event(_) => Ok(None),
             Told::Stopped => Err(ApiError::stopped()),
             Told::Done(answer) => {
-                let answer = (*answer)?;
+                let answer = (*answer).map_err(|error| ApiError::from(error).about_prompt())?;
                 let (n_answers, usage, timings) = &mut self.counts;
                 usage.add(&answer, !n_answers.is_multiple_of(self.prompts.n));
                 timings.add(&answer);
                 *n_answers += 1;
-                self.offset = 0;
+                (self.offset, self.written) = (0, Detokenizer::new(SpecialTokens::Skip));
                 let ids = self.prompts.ids;
                 Ok(Some(TextChoice {
                     index,

@@ -1,9 +1,11 @@
 //! The body of a plain completion, and what it answers.
 
-use botpsy_chat::TextRequest;
+use std::sync::Arc;
+
+use botpsy_chat::{ChatModel, TextRequest};
 use botpsy_engine::Logprobs;
-use botpsy_text::tokenizer::{TokenId, Tokenizer};
-use serde::{Deserialize, Serialize};
+use botpsy_text::tokenizer::{Detokenizer, SpecialTokens, TokenId, Tokenizer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -13,6 +15,8 @@ use crate::error::ApiError;
 
 /// The most prompts of a request.
 const MAX_PROMPTS: usize = 64;
+/// The most log-probabilities that are told of prompts: about 90 bytes each.
+const MAX_TOLD: usize = 1_000_000;
 /// Tokens of an answer when nobody says, as OpenAI has it.
 const MAX_TOKENS: u32 = 16;
 
@@ -27,7 +31,7 @@ pub(crate) struct CompletionFields {
     pub(crate) prompt: Option<Value>,
     /// Whether the answer begins with the prompt.
     pub(crate) echo: Option<bool>,
-    /// How many alternatives beside each token of the answer.
+    /// How many alternatives beside each token of the answer, and with `echo` of the prompt too.
     #[serde(deserialize_with = "whole")]
     pub(crate) logprobs: Option<i64>,
     /// How many alternatives beside each token of the prompt.
@@ -85,6 +89,27 @@ impl CompletionRequest {
                 Err(ApiError::field("prompt_logprobs", format!("prompt_logprobs is {n}: it must be from 0 to 20")))
             }
         }
+    }
+
+    /// Refuses to tell of prompts of `n_tokens` together, each `n` times, more than fits an answer.
+    pub(crate) fn check_told(&self, n_tokens: usize, n: u32) -> Result<(), ApiError> {
+        let about_prompt = self.prompt_logprobs()?.map(|n_top| ("prompt_logprobs", n_top));
+        for (field, n_top) in about_prompt.into_iter().chain(self.echo_logprobs().map(|n_top| ("logprobs", n_top))) {
+            let told = n_tokens.saturating_mul(n as usize).saturating_mul(1 + n_top as usize);
+            if told > MAX_TOLD {
+                let message = format!(
+                    "{field}: that would be {told} log-probabilities of the prompts, at most {MAX_TOLD} are told"
+                );
+                return Err(ApiError::field(field, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many alternatives an echo is told with, if any.
+    pub(crate) fn echo_logprobs(&self) -> Option<u32> {
+        let n = self.fields.logprobs.filter(|_| self.fields.echo == Some(true))?;
+        u32::try_from(n).ok()
     }
 }
 
@@ -147,7 +172,7 @@ pub(crate) struct TextChoice {
     /// One entry for each token of the prompt, null for the first: id to log-probability, rank and text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<Object>)]
-    pub(crate) prompt_logprobs: Option<Vec<Value>>,
+    pub(crate) prompt_logprobs: Option<PromptLogprobs>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) prompt_token_ids: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,36 +183,91 @@ pub(crate) struct TextChoice {
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct TextLogprobs {
     pub(crate) tokens: Vec<String>,
-    pub(crate) token_logprobs: Vec<f32>,
-    /// Text to log-probability.
+    /// Null for the first token of an echoed prompt, which follows nothing.
+    pub(crate) token_logprobs: Vec<Option<f32>>,
+    /// Text to log-probability; null as above.
     #[schema(value_type = Vec<Object>)]
-    pub(crate) top_logprobs: Vec<Map<String, Value>>,
+    pub(crate) top_logprobs: Vec<Option<Map<String, Value>>>,
     /// Where each token begins in the text, in characters.
     pub(crate) text_offset: Vec<usize>,
 }
 
 impl TextLogprobs {
-    /// Takes in a token that begins at character `offset`; gives the characters it has.
-    pub(crate) fn push(&mut self, tokenizer: &Tokenizer, of_token: &Logprobs, offset: usize) -> usize {
-        let text = |id: u32| String::from_utf8_lossy(tokenizer.token_bytes(TokenId(id))).into_owned();
-        let token = text(of_token.chosen.id);
-        let len = token.chars().count();
-        self.tokens.push(token);
-        self.token_logprobs.push(finite(of_token.chosen.logprob));
-        let top = of_token.top.iter().map(|top| (text(top.id), Value::from(finite(top.logprob))));
-        self.top_logprobs.push(top.collect());
+    /// Takes in a token that begins at character `offset`.
+    pub(crate) fn push(&mut self, tokenizer: &Tokenizer, of_token: &Logprobs, offset: usize) {
+        let top = of_token.top.iter().map(|top| (text(tokenizer, top.id), Value::from(finite(top.logprob))));
+        self.token_logprobs.push(Some(finite(of_token.chosen.logprob)));
+        self.top_logprobs.push(Some(top.collect()));
+        self.tokens.push(text(tokenizer, of_token.chosen.id));
         self.text_offset.push(offset);
-        len
+    }
+
+    /// Takes in a whole prompt, `tokens` with the scores of all but the first; gives the characters of its text.
+    pub(crate) fn push_prompt(
+        &mut self,
+        tokenizer: &Tokenizer,
+        tokens: &[u32],
+        scores: &[Logprobs],
+        n_top: u32,
+    ) -> usize {
+        let (mut written, mut offset) = (Detokenizer::new(SpecialTokens::Keep), 0);
+        let scores = [None].into_iter().chain(scores.iter().map(Some));
+        for (id, of_token) in tokens.iter().zip(scores) {
+            match of_token {
+                Some(of_token) => self.push(tokenizer, &with_top(of_token, n_top), offset),
+                None => {
+                    self.token_logprobs.push(None);
+                    self.top_logprobs.push(None);
+                    self.tokens.push(text(tokenizer, *id));
+                    self.text_offset.push(offset);
+                }
+            }
+            offset += written.push(tokenizer, TokenId(*id)).chars().count();
+        }
+        offset + written.finish().chars().count()
     }
 }
 
+fn text(tokenizer: &Tokenizer, id: u32) -> String {
+    String::from_utf8_lossy(tokenizer.token_bytes(TokenId(id))).into_owned()
+}
+
+/// `prompt_logprobs` of one prompt, written out entry by entry: as JSON in memory they would take ten times the room.
+#[derive(Clone)]
+pub(crate) struct PromptLogprobs {
+    pub(crate) model: Arc<ChatModel>,
+    /// Of all tokens but the first.
+    pub(crate) scores: Arc<[Logprobs]>,
+    pub(crate) n_top: u32,
+}
+
+impl std::fmt::Debug for PromptLogprobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PromptLogprobs({} scores)", self.scores.len())
+    }
+}
+
+impl Serialize for PromptLogprobs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entry = |of_token| prompt_entry(self.model.tokenizer(), &with_top(of_token, self.n_top));
+        serializer.collect_seq([Value::Null].into_iter().chain(self.scores.iter().map(entry)))
+    }
+}
+
+/// The same with at most `n_top` alternatives.
+fn with_top(of_token: &Logprobs, n_top: u32) -> Logprobs {
+    let mut of_token = of_token.clone();
+    of_token.top.truncate(n_top as usize);
+    of_token
+}
+
 /// One entry of `prompt_logprobs`.
-pub(crate) fn prompt_entry(tokenizer: &Tokenizer, of_token: &Logprobs) -> Value {
+fn prompt_entry(tokenizer: &Tokenizer, of_token: &Logprobs) -> Value {
     let chosen = [(&of_token.chosen, None)];
     let top = of_token.top.iter().zip(1..).map(|(top, rank)| (top, Some(rank)));
     let mut entry = Map::new();
     for (token, rank) in chosen.into_iter().chain(top) {
-        let text = String::from_utf8_lossy(tokenizer.token_bytes(TokenId(token.id)));
+        let text = text(tokenizer, token.id);
         let fields = serde_json::json!({ "logprob": finite(token.logprob), "rank": rank, "decoded_token": text });
         entry.insert(token.id.to_string(), fields);
     }

@@ -11,7 +11,7 @@ pub(crate) use chat_request::{ChatRequest, StreamOptions};
 pub(crate) use chat_response::{
     AssistantMessage, ChatCompletion, Choice, ChoiceLogprobs, Chunk, ChunkChoice, TokenLogprob,
 };
-pub(crate) use completion::{CompletionRequest, TextChoice, TextCompletion, prompt_entry};
+pub(crate) use completion::{CompletionRequest, PromptLogprobs, TextChoice, TextCompletion};
 pub(crate) use counts::{Timings, Usage};
 pub(crate) use sampling::{Least, SamplingFields};
 

@@ -237,6 +237,9 @@ fn an_answer_that_was_begun_is_gone_on_with() {
     opened["continue_final_message"] = true.into();
     opened["messages"] = user("hi");
     assert_eq!(served.chat(&opened).error(400)["param"], "messages[0]");
+    let mut thought = body;
+    thought["messages"][1]["reasoning_content"] = "They want numbers.".into();
+    assert_eq!(served.chat(&thought).error(400)["param"], "messages[1]");
 }
 
 #[test]

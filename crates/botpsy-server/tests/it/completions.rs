@@ -91,6 +91,71 @@ fn a_prompt_can_be_asked_about_without_an_answer() {
 }
 
 #[test]
+fn an_echo_is_told_with_the_log_probabilities_of_its_tokens() {
+    let served = model_server();
+    let mut asked = json!({ "prompt": ["The sun sets", "x"], "n": 2, "max_tokens": 2, "echo": true, "logprobs": 2 });
+    asked["prompt_logprobs"] = json!(1);
+    asked["return_token_ids"] = json!(true);
+    let reply = complete(&served, &asked);
+    for choice in reply["choices"].as_array().unwrap() {
+        let (told, about) = (&choice["logprobs"], choice["prompt_logprobs"].as_array().unwrap());
+        let (text, ids) = (choice["text"].as_str().unwrap(), choice["prompt_token_ids"].as_array().unwrap());
+        let tokens: Vec<&str> =
+            told["tokens"].as_array().unwrap().iter().map(|token| token.as_str().unwrap()).collect();
+        assert_eq!(tokens.concat(), text);
+        assert_eq!((&told["token_logprobs"][0], &told["top_logprobs"][0]), (&Value::Null, &Value::Null));
+        for (i, entry) in about.iter().enumerate().skip(1) {
+            assert_eq!(entry[ids[i].to_string()]["logprob"], told["token_logprobs"][i]);
+            assert_eq!(told["top_logprobs"][i].as_object().unwrap().len(), 2);
+            assert!((1..=2).contains(&entry.as_object().unwrap().len()), "{entry}");
+        }
+        let n_answer = choice["token_ids"].as_array().unwrap().len();
+        assert_eq!(tokens.len(), ids.len() + n_answer);
+        let mut offset = 0;
+        for (token, begins) in tokens.iter().zip(told["text_offset"].as_array().unwrap()) {
+            assert_eq!(*begins, json!(offset));
+            offset += token.chars().count();
+        }
+    }
+    asked["stream"] = json!(true);
+    asked["prompt_logprobs"] = Value::Null;
+    let chunks = served.post("/v1/completions", &asked).chunks();
+    assert_eq!(chunks[0]["choices"][0]["logprobs"]["token_logprobs"][0], Value::Null);
+    let only = json!({ "prompt": "The sun sets", "max_tokens": 0, "echo": true, "logprobs": 1 });
+    let told = &complete(&served, &only)["choices"][0]["logprobs"];
+    assert!(told["token_logprobs"].as_array().unwrap().len() > 1 && told["token_logprobs"][1].is_number(), "{told}");
+}
+
+#[test]
+fn offsets_point_into_the_text() {
+    let served = model_server();
+    let asked = json!({ "prompt": "é한!", "max_tokens": 0, "echo": true, "logprobs": 0 });
+    let choice = complete(&served, &asked)["choices"][0].clone();
+    let (text, told) = (choice["text"].as_str().unwrap(), &choice["logprobs"]);
+    let offsets = told["text_offset"].as_array().unwrap().iter().map(|offset| offset.as_u64().unwrap() as usize);
+    for (token, offset) in told["tokens"].as_array().unwrap().iter().zip(offsets) {
+        let token = token.as_str().unwrap();
+        let rest: String = text.chars().skip(offset).collect();
+        assert!(token.contains('\u{fffd}') || rest.starts_with(token), "{token:?} at {offset} of {text:?}");
+    }
+}
+
+#[test]
+fn more_than_fits_an_answer_is_not_told() {
+    let served = model_server();
+    let prompt: Vec<u32> = (0..1500).map(|i| 300 + i % 500).collect();
+    let prompts: Vec<_> = vec![prompt; 64];
+    let mut body = json!({ "prompt": prompts, "n": 16, "max_tokens": 0, "prompt_logprobs": 20 });
+    assert_eq!(served.post("/v1/completions", &body).error(400)["param"], "prompt_logprobs");
+    body.as_object_mut().unwrap().remove("prompt_logprobs");
+    body["echo"] = json!(true);
+    body["logprobs"] = json!(20);
+    assert_eq!(served.post("/v1/completions", &body).error(400)["param"], "logprobs");
+    let long = json!({ "prompt": vec![300; 60_000], "max_tokens": 1 });
+    assert_eq!(served.post("/v1/completions", &long).error(400)["param"], "prompt");
+}
+
+#[test]
 fn what_cannot_be_continued_is_refused_by_name() {
     let served = model_server();
     for (body, param) in [

@@ -123,3 +123,15 @@ fn those_who_come_too_many_are_told_to_come_back() {
         }
     });
 }
+
+#[test]
+fn who_has_an_answer_finds_the_place_free() {
+    let served = serve(Options { max_waiting: 0, ..options() }, || model(LoadOptions::default()).into());
+    served.wait();
+    for body in [json!({ "prompt": "a", "max_tokens": 1 }), json!({ "prompt": "a", "max_tokens": 1, "n": 2 })] {
+        for i in 0..100 {
+            let reply = served.post("/v1/completions", &body);
+            assert_eq!(reply.status, 200, "{i}: {}", reply.body);
+        }
+    }
+}

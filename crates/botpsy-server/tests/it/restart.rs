@@ -39,11 +39,7 @@ fn a_restart_reads_system_and_tools_from_disk_and_answers_alike() {
     let _ = std::fs::remove_dir_all(&folder);
     let (first, cached) = ask(&server(&folder));
     assert_eq!(cached, 0);
-    let asked = std::time::Instant::now();
-    while files(&folder).is_empty() {
-        assert!(asked.elapsed() < std::time::Duration::from_secs(60), "no file was written");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    assert_eq!(files(&folder).len(), 1, "a server that ends writes what it has begun to keep");
     let (again, cached) = ask(&server(&folder));
     assert_eq!(again, first);
     assert!(cached > 128, "{cached}");

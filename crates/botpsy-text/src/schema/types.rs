@@ -221,6 +221,8 @@ impl<'a> Walk<'a> {
                 }
                 // What holds for every call is not widened by what holds for some.
                 Presence::Sometimes if holds && !known.is_empty() => {}
+                // Anything may stand there; what some say of it only helps to read it.
+                Presence::Sometimes if holds => *known = types.with(Type::String),
                 Presence::Sometimes => *known = known.union(types),
             }
         }

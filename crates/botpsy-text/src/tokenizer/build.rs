@@ -61,7 +61,7 @@ fn listed<'a>(
         return Err(TokenizerError::TooLarge);
     }
     let mut pairs = PairTable::with_capacity(parts.len());
-    let mut results = Vec::with_capacity(parts.len());
+    let mut results: Vec<u32> = Vec::with_capacity(parts.len());
     let mut joined = Vec::new();
     for (index, part) in parts.enumerate() {
         let (left, right) = part?;
@@ -73,9 +73,14 @@ fn listed<'a>(
             id.ok_or_else(|| TokenizerError::MergePart { index, part: shorten(part) })
         };
         let (left_id, right_id) = (id_of_next(left)?, id_of_next(right)?);
-        let result = vocabulary
-            .find(map, &joined)
-            .ok_or_else(|| TokenizerError::MergeResult { index, result: shorten(&format!("{left}{right}")) })?;
+        // Vocabularies are mostly listed in the order of their merges: the next token is compared before all are looked through.
+        let next = results.last().map_or(0, |last| last + 1);
+        let result = match vocabulary.is_plain(next, &joined) {
+            true => next,
+            false => vocabulary
+                .find(map, &joined)
+                .ok_or_else(|| TokenizerError::MergeResult { index, result: shorten(&format!("{left}{right}")) })?,
+        };
         pairs
             .insert(left_id, right_id, index as u32)
             .map_err(|first| TokenizerError::DuplicateMerge { index, first: first as usize })?;

@@ -58,6 +58,11 @@ impl Vocabulary {
         }
     }
 
+    /// Whether this is a plain token with these bytes.
+    pub(super) fn is_plain(&self, id: u32, bytes: &[u8]) -> bool {
+        self.kinds.get(id as usize).is_some_and(|kind| kind.is_plain()) && self.bytes(id) == bytes
+    }
+
     /// Ids of the tokens that merges work on.
     pub(super) fn plain_ids(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.kinds).filter(|(_, kind)| kind.is_plain()).map(|(id, _)| id)

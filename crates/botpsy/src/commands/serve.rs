@@ -1,7 +1,7 @@
 //! `botpsy serve`.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,13 +21,18 @@ const BEFORE_GRAMMARS: Duration = Duration::from_secs(2);
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let mut template_kwargs = template_kwargs(args)?;
     let overrides = overrides(args, &mut template_kwargs)?;
+    check(args, &overrides)?;
     let template = args.chat_template_file.as_deref().map(input::chat_template).transpose()?;
     let keys = keys(args)?;
     if keys.is_empty() && !args.host.is_loopback() {
         let error = anyhow!("--host {}: other machines could connect, and no key is set", args.host);
         return Err(bad_input(error, "set one with --api-key, or leave --host out"));
     }
-    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_ansi(output::Screen::err().is_terminal())
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        .try_init();
 
     let address = SocketAddr::new(args.host, args.port);
     let server = Server::bind(Options {
@@ -57,7 +62,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
             parallel,
             cache_bytes,
             progress,
-            prefix_folder: home::data_folder().filter(|_| !args.no_cache_disk).map(|home| home.join("prefixes")),
+            prefix_folder: prefix_folder(args),
             ..model_flags::load_options(&args.load.model)
         };
         let source = model_flags::source(&args.load.model.model);
@@ -77,6 +82,37 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         tell(&backend.model, address, !keys.is_empty(), started.elapsed().as_secs_f64());
     };
     server.run(load, ready).map(|()| Exit::Done)
+}
+
+/// Where system messages and tools outlive the program; told when they cannot.
+fn prefix_folder(args: &ServeArgs) -> Option<PathBuf> {
+    let folder = home::data_folder().filter(|_| !args.no_cache_disk)?.join("prefixes");
+    if let Err(error) = std::fs::create_dir_all(&folder) {
+        output::note(&format!(
+            "{}: {error}; system messages and tools are read anew after each start",
+            folder.display()
+        ));
+        return None;
+    }
+    Some(folder)
+}
+
+/// Refuses what every request would be refused for.
+fn check(args: &ServeArgs, overrides: &Overrides) -> anyhow::Result<()> {
+    let settings = overrides.resolve(u32::MAX);
+    settings.sampling.validate().or_bad_input("change the flag of that name; `botpsy serve --help` lists them")?;
+    if settings.max_tokens == 0 {
+        return Err(bad_input(
+            anyhow!("--max-tokens 0: no answer would have a token"),
+            "leave it out, or give a number",
+        ));
+    }
+    let is_origin = |origin: &&String| *origin == "*" || origin.contains("://");
+    if let Some(origin) = args.cors_origin.iter().find(|origin| !is_origin(origin)) {
+        let error = anyhow!("--cors-origin {origin}: that is no origin");
+        return Err(bad_input(error, "write it as browsers send it: https://example.org"));
+    }
+    Ok(())
 }
 
 /// Where it is, and how to ask it.

@@ -133,6 +133,12 @@ fn what_cannot_be_served_is_refused_with_the_next_step() {
         (&["--reasoning-budget", "-2"], "-2"),
         (&["--api-key", ""], "empty"),
         (&["-m", "/nowhere.gguf"], "/nowhere.gguf"),
+        (&["--temp", "-1"], "temperature"),
+        (&["--temp", "nan"], "temperature"),
+        (&["--top-p", "2"], "top_p"),
+        (&["--repetition-penalty", "0"], "repetition_penalty"),
+        (&["--max-tokens", "0"], "--max-tokens"),
+        (&["--cors-origin", "evil"], "https://example.org"),
     ] {
         let err = run(&[&["serve", "--port", "0"], flags].concat(), "").refused();
         assert!(err.contains(part), "{flags:?}: {err}");

@@ -62,6 +62,14 @@ pub(super) const DAY: &str = "^(?:(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[
     (?:(?:0[1-9]|1[0-2])-(?:[01][0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30|31))\
     |(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)";
 
+/// What formats leave open: days, and a second 60, which only the last minute of some months has.
+const FORMATS: [(&str, &str); 4] = [
+    ("date", DAY),
+    ("date-time", DAY),
+    ("date-time", "^.{11}[0-9]{2}:[0-9]{2}:[0-5]"),
+    ("time", "^[0-9]{2}:[0-9]{2}:[0-5]"),
+];
+
 /// Marks a part that does not stand in the schema; readers of schemas pass over what they do not know.
 pub(super) const ADDED: &str = "x-added";
 
@@ -215,9 +223,9 @@ impl<'a> Builder<'a> {
             | "minLength" | "minProperties" | "pattern" => Some(value.clone()),
             _ if KEPT.contains(&key) => Some(value.clone()),
             "format" => {
-                if matches!(value.as_str(), Some("date" | "date-time")) {
-                    all_of(part).push(json!({ "pattern": DAY, ADDED: true }));
-                }
+                let format = value.as_str().unwrap_or_default();
+                let added = FORMATS.iter().filter(|(name, _)| *name == format);
+                all_of(part).extend(added.map(|(_, pattern)| json!({ "pattern": pattern, ADDED: true })));
                 Some(value.clone())
             }
             "$ref" => {
