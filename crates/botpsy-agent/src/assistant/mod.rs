@@ -2,6 +2,7 @@
 
 mod call;
 mod face;
+mod replay;
 mod report;
 mod select;
 mod session;
@@ -19,6 +20,7 @@ use crate::policy::{Policy, Presence, check_answer, lexical};
 use crate::store::StoreError;
 
 pub use face::{Face, Nobody, Question, Reply, preview};
+pub use replay::{Replayed, replay};
 pub use report::{Decided, Done, End, Report};
 pub use select::{Offer, Scored};
 pub use session::Session;
@@ -111,12 +113,17 @@ impl Assistant<'_> {
     ) -> Result<Report, AssistantError> {
         self.desk.save_session(&session.id, request, now)?;
         let turn = self.desk.begin_turn(&session.id, request, now)?;
+        let before = session.messages.len();
         let mut work = Work { of: self, session, face, turn, now, report: Report::default() };
-        work.begin(request, handed)?;
-        let worked = work.rounds(request, cancel);
+        let worked = work.begin(request, handed).and_then(|()| work.rounds(request, cancel));
         // Whatever happened, the turn is over: what it did stands in its steps.
         work.of.desk.end_turn(&work.turn)?;
-        worked?;
+        if let Err(error) = worked {
+            // What could not be answered would make each later turn fail too. What the gate learned of it stays.
+            work.session.messages.truncate(before);
+            work.of.desk.cut_session(&work.session.id, before)?;
+            return Err(error);
+        }
         work.report.log_head = work.of.desk.log_head()?;
         Ok(work.report)
     }
@@ -141,7 +148,7 @@ impl Work<'_> {
             self.log(Event::Untrusted, json!({ "source": text.source, "text": text.text }))?;
             let arguments = Map::from_iter([("source".to_owned(), Value::from(text.source.as_str()))]);
             let mut reading = Message::new(Role::Assistant, "");
-            reading.tool_calls.push(ToolCall { name: "read_text".to_owned(), arguments });
+            reading.tool_calls.push(ToolCall { name: session::READ_TEXT.to_owned(), arguments });
             self.say(reading)?;
             self.say(Message::new(Role::Tool, text.text.clone()))?;
         }

@@ -1,9 +1,11 @@
 //! The tools at hand.
 
+use std::collections::BTreeMap;
+
 use botpsy_text::conversation::ToolSpec;
 
 use crate::policy::Tools;
-use crate::{Tool, tools};
+use crate::{Annotation, Tool, tools};
 
 /// The tools at hand, as the model sees them and as the gate sees them.
 pub struct Toolbox {
@@ -28,6 +30,17 @@ impl Toolbox {
     pub fn new(tools: Vec<Box<dyn Tool>>) -> Toolbox {
         let gate = Tools::new(tools.iter().map(|tool| (tool.spec(), tool.annotation())));
         Toolbox { tools, gate }
+    }
+
+    /// With what the owner says of some of them: this counts more than what a tool brings with it.
+    #[must_use]
+    pub fn stated(mut self, annotations: &BTreeMap<String, Annotation>) -> Toolbox {
+        let annotated = self.tools.iter().map(|tool| {
+            let spec = tool.spec();
+            (spec, annotations.get(&spec.name).unwrap_or_else(|| tool.annotation()))
+        });
+        self.gate = Tools::new(annotated);
+        self
     }
 
     /// Their names, in order.
