@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use botpsy_agent::assistant::{AssistantError, Toolbox};
+use botpsy_agent::assistant::{AssistantError, How, Toolbox};
 use botpsy_agent::journal::Desk;
 use botpsy_agent::policy::Policy;
 use botpsy_agent::store::StoreError;
@@ -42,6 +42,14 @@ impl Home {
         policy.demonstration_model |= model.remark().is_some();
         let toolbox = Toolbox::default().stated(&policy.annotations);
         Ok((policy, toolbox))
+    }
+}
+
+/// How this model is asked. The demonstration model was made for a handful of tools without descriptions: shown more, it declines.
+pub(crate) fn how(model: &ChatModel) -> How {
+    match model.remark() {
+        Some(_) => How { tool_tokens: 400, brief: true, ..How::default() },
+        None => How::default(),
     }
 }
 

@@ -15,6 +15,7 @@ use botpsy_text::conversation::{Conversation, Message, Role, ToolCall};
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 
+use crate::Effect;
 use crate::journal::{Desk, Entry, Event, Turn};
 use crate::policy::{Policy, Presence, check_answer, lexical};
 use crate::store::StoreError;
@@ -58,11 +59,15 @@ pub struct How {
     pub dry_run: bool,
     /// Tokens that the list of tools may take.
     pub tool_tokens: usize,
+    /// For a model that was made for short prompts and one call: it is shown names and types of tools without descriptions, is told
+    /// nothing of itself, and once it has made a call that does more than read, the turn ends.
+    pub brief: bool,
 }
 
 impl Default for How {
     fn default() -> How {
-        How { overrides: Overrides::default(), free_calls: false, dry_run: false, tool_tokens: TOOL_TOKENS }
+        let overrides = Overrides::default();
+        How { overrides, free_calls: false, dry_run: false, tool_tokens: TOOL_TOKENS, brief: false }
     }
 }
 
@@ -186,6 +191,9 @@ impl Work<'_> {
             if let Some(question) = question {
                 return self.finish(End::Question, question);
             }
+            if self.of.how.brief && self.report.decisions.iter().any(|decided| decided.verdict.effect != Effect::Read) {
+                return self.finish(End::Answered, String::new());
+            }
             if results == before {
                 let circles = "The same calls were made again with the same results, so this stops here.";
                 return self.finish(End::NoProgress, circles.to_owned());
@@ -196,8 +204,12 @@ impl Work<'_> {
     }
 
     fn ask_model(&mut self, cancel: &AtomicBool) -> Result<Completion, AssistantError> {
-        let tools = self.of.toolbox.specs(self.report.offer.names());
+        let mut tools = self.of.toolbox.specs(self.report.offer.names());
         let mut messages = vec![Message::new(Role::System, session::system(self.now))];
+        if self.of.how.brief {
+            tools.iter_mut().for_each(toolbox::shorten);
+            messages.clear();
+        }
         messages.extend(self.session.messages.iter().cloned());
         let request = Request {
             conversation: Conversation { messages, tools },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use botpsy_text::conversation::ToolSpec;
+use serde_json::{Value, json};
 
 use crate::policy::Tools;
 use crate::{Annotation, Tool, tools};
@@ -68,4 +69,19 @@ impl Toolbox {
     pub(super) fn all(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|tool| tool.spec())
     }
+}
+
+/// Leaves of a tool what can be told by names and types.
+pub(super) fn shorten(spec: &mut ToolSpec) {
+    let properties = spec.parameters.get_mut("properties").and_then(Value::as_object_mut);
+    for property in
+        properties.into_iter().flat_map(|properties| properties.values_mut()).filter_map(Value::as_object_mut)
+    {
+        property.remove("description");
+    }
+    // Calls are held to what is required all the same.
+    let parameters = json!({ "type": "object", "properties": spec.parameters["properties"], "required": [] });
+    let (name, about) = (&spec.name, spec.name.replace('_', " "));
+    let function = json!({ "name": name, "description": about, "parameters": parameters });
+    spec.source = json!({ "type": "function", "function": function });
 }

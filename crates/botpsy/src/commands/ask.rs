@@ -15,7 +15,7 @@ use super::parse::call;
 use crate::args::AskArgs;
 use crate::failure::{Exit, bad_input};
 use crate::input::Untrusted;
-use crate::owner::{Home, turn_error};
+use crate::owner::{Home, how, turn_error};
 use crate::terminal::{Owner, Tells, Terminal, stats};
 use crate::{input, interrupt, model_flags, output};
 
@@ -44,7 +44,7 @@ fn act(args: &AskArgs, wish: &str, started: Instant) -> anyhow::Result<Exit> {
     }
     let home = Home::open(quiet)?;
     let (policy, toolbox) = home.gate(&model)?;
-    let how = How { free_calls: args.free_calls, dry_run: args.dry_run, ..How::default() };
+    let how = How { free_calls: args.free_calls, dry_run: args.dry_run, ..how(&model) };
     let now = home.settings.now();
     let mut session = Session::new(&now);
     let mut face = Terminal::new(Owner::find(args.yes), tells(args), &cancel);

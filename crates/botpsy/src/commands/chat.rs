@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::anyhow;
-use botpsy_agent::assistant::{Assistant, How, Session, Toolbox};
+use botpsy_agent::assistant::{Assistant, Session, Toolbox};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::args::ChatArgs;
 use crate::failure::{Exit, OrFail, bad_input};
-use crate::owner::{Home, store_error, turn_error};
+use crate::owner::{Home, how, store_error, turn_error};
 use crate::terminal::{Owner, Tells, Terminal};
 use crate::{home, interrupt, model_flags, output};
 
@@ -43,7 +43,7 @@ fn talk(args: &ChatArgs) -> anyhow::Result<Exit> {
     }
     let home = Home::open(args.quiet)?;
     let (policy, toolbox) = home.gate(&model)?;
-    let how = How::default();
+    let how = how(&model);
     let assistant = Assistant { provider: &model, desk: &home.desk, toolbox: &toolbox, policy: &policy, how: &how };
     let mut session = begin(args, &home, &toolbox)?;
     if !args.quiet {
