@@ -3,6 +3,7 @@
 use std::io;
 
 use botpsy_chat::{ChatEvent, Completion};
+use botpsy_engine::Stats;
 use botpsy_text::conversation::ToolSpec;
 use botpsy_text::tool_call::Delta;
 use indicatif::ProgressBar;
@@ -18,12 +19,21 @@ pub(crate) struct AnswerPrinter {
     out: Screen,
     err: Screen,
     quiet: bool,
+    shows: Shows,
     reading: Option<ProgressBar>,
     part: Part,
     /// The name of the call whose arguments come next.
     call: String,
     /// The first write that failed: events cannot return it.
     failed: Option<io::Error>,
+}
+
+/// What is shown while it is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Shows {
+    Everything,
+    /// The thought; the answer waits until it was looked at.
+    Thought,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -41,10 +51,23 @@ impl AnswerPrinter {
             out: Screen::out(),
             err: Screen::err(),
             quiet,
+            shows: Shows::Everything,
             reading: None,
             part: Part::Nothing,
             call: String::new(),
             failed: None,
+        }
+    }
+
+    /// Leaves out content and calls.
+    pub(crate) fn of_thoughts(quiet: bool) -> AnswerPrinter {
+        AnswerPrinter { shows: Shows::Thought, ..AnswerPrinter::new(quiet) }
+    }
+
+    /// Ends a begun line: somebody else writes now.
+    pub(crate) fn pause(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.begin(Part::Nothing).err();
         }
     }
 
@@ -67,7 +90,8 @@ impl AnswerPrinter {
             }
         }
         if self.err.is_terminal() && !self.quiet {
-            self.err.write_dimmed(&format!("{}\n", summary(completion)))?;
+            let calls = if completion.message.tool_calls.is_empty() { "" } else { "; nothing was executed" };
+            self.err.write_dimmed(&format!("{}{calls}\n", speed(&completion.stats)))?;
         }
         Ok(())
     }
@@ -94,6 +118,9 @@ impl AnswerPrinter {
             Delta::Reasoning(text) => {
                 self.begin(Part::Reasoning)?;
                 self.err.write_dimmed(text)
+            }
+            Delta::Content(_) | Delta::ToolCall { .. } | Delta::Arguments { .. } if self.shows == Shows::Thought => {
+                Ok(())
             }
             Delta::Content(text) => {
                 self.begin(Part::Content)?;
@@ -135,7 +162,7 @@ impl AnswerPrinter {
 }
 
 /// A call: its name, then its arguments, one on a line.
-fn call_lines(name: &str, json: &str) -> String {
+pub(crate) fn call_lines(name: &str, json: &str) -> String {
     // The reader prints an object, always.
     let arguments: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
     let width = arguments.keys().map(|key| key.chars().count()).max().unwrap_or(0);
@@ -150,17 +177,16 @@ fn call_lines(name: &str, json: &str) -> String {
     text
 }
 
-fn summary(completion: &Completion) -> String {
-    let stats = &completion.stats;
+/// Counts and speeds for whoever watches.
+pub(crate) fn speed(stats: &Stats) -> String {
     let computed = stats.prompt_tokens - stats.cached_tokens;
     format!(
-        "{computed} tokens read in {:.2} s ({:.0}/s), {} written in {:.2} s ({:.0}/s){}",
+        "{computed} tokens read in {:.2} s ({:.0}/s), {} written in {:.2} s ({:.0}/s)",
         stats.prefill_ms / 1e3,
         stats.prefill_tps(),
         stats.generated_tokens,
         stats.decode_ms / 1e3,
         stats.decode_tps(),
-        if completion.message.tool_calls.is_empty() { "" } else { "; nothing was executed" },
     )
 }
 

@@ -5,9 +5,6 @@ use botpsy_chat::ModelSource;
 /// A GGUF file in Q8_0, made by `botpsy convert`; the script in the tests says how.
 const MODEL: &[u8] = include_bytes!("../assets/nano.gguf");
 
-/// The everyday tools that are offered unless the user gives others.
-pub(crate) const TOOLS: &str = include_str!("../assets/tools.json");
-
 /// The embedded model.
 pub(crate) fn source() -> ModelSource {
     ModelSource::Embedded(MODEL, "embedded")

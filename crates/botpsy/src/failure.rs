@@ -12,6 +12,8 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The usage or the input is wrong.
     BadInput = 2,
+    /// The policy refused all that was asked for.
+    Refused = 3,
     /// Somebody pressed Ctrl-C.
     Interrupted = 130,
 }

@@ -92,12 +92,9 @@ pub(crate) fn chat_template(path: &Path) -> anyhow::Result<Template> {
     Ok(Template::Jinja(template.or_bad_input("take another template, or mend this one")?))
 }
 
-/// The tools in a file, or `default` when there is none.
-pub(crate) fn tools(path: Option<&Path>, default: &str) -> anyhow::Result<Vec<ToolSpec>> {
-    let (name, text) = match path {
-        Some(path) => (path.display().to_string(), file_text(path)?),
-        None => ("built-in tools".to_owned(), default.to_owned()),
-    };
+/// The tools in a file.
+pub(crate) fn tools(path: &Path) -> anyhow::Result<Vec<ToolSpec>> {
+    let (name, text) = (path.display().to_string(), file_text(path)?);
     let help =
         "give a JSON array of tools: [{\"type\": \"function\", \"function\": {\"name\": .., \"parameters\": {..}}}]";
     let value: Value = serde_json::from_str(&text).with_context(|| name.clone()).or_bad_input(help)?;

@@ -13,8 +13,10 @@ mod input;
 mod interrupt;
 mod model_flags;
 mod output;
+mod owner;
 #[allow(dead_code, reason = "commands follow")]
 mod settings;
+mod terminal;
 
 use std::process::ExitCode;
 

@@ -35,7 +35,8 @@ impl Work<'_> {
             Decision::Deny { .. } => Outcome::Result(json!({ "error": format!("refused: {}", verdict.reason) })),
             Decision::Allow { .. } | Decision::Ask => self.carry_out(call, &verdict)?,
         };
-        self.session.context.took_ms(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.session.context.took_ms(ms);
         let (result, question) = match outcome {
             Outcome::Result(result) => (result, None),
             Outcome::AskOwner(question) => (json!({ "error": question }), Some(question)),
@@ -43,7 +44,7 @@ impl Work<'_> {
         let text = self.of.policy.secrets.hide(&result.to_string());
         let annotation = self.of.toolbox.gate().annotation(&call.name).cloned();
         self.session.context.result(&annotation.unwrap_or_else(crate::Annotation::unknown), call, &text);
-        let body = json!({ "call": self.written(call), "result": text });
+        let body = json!({ "call": self.written(call), "result": text, "ms": ms });
         self.log(Event::Result, body)?;
         Ok((text, question))
     }

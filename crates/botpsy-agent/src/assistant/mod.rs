@@ -2,6 +2,7 @@
 
 mod call;
 mod face;
+mod replay;
 mod report;
 mod select;
 mod session;
@@ -14,11 +15,13 @@ use botpsy_text::conversation::{Conversation, Message, Role, ToolCall};
 use jiff::Zoned;
 use serde_json::{Map, Value, json};
 
+use crate::Effect;
 use crate::journal::{Desk, Entry, Event, Turn};
 use crate::policy::{Policy, Presence, check_answer, lexical};
 use crate::store::StoreError;
 
 pub use face::{Face, Nobody, Question, Reply, preview};
+pub use replay::{Replayed, replay};
 pub use report::{Decided, Done, End, Report};
 pub use select::{Offer, Scored};
 pub use session::Session;
@@ -56,11 +59,15 @@ pub struct How {
     pub dry_run: bool,
     /// Tokens that the list of tools may take.
     pub tool_tokens: usize,
+    /// For a model that was made for short prompts and one call: it is shown names and types of tools without descriptions, is told
+    /// nothing of itself, and once it has made a call that does more than read, the turn ends.
+    pub brief: bool,
 }
 
 impl Default for How {
     fn default() -> How {
-        How { overrides: Overrides::default(), free_calls: false, dry_run: false, tool_tokens: TOOL_TOKENS }
+        let overrides = Overrides::default();
+        How { overrides, free_calls: false, dry_run: false, tool_tokens: TOOL_TOKENS, brief: false }
     }
 }
 
@@ -111,12 +118,17 @@ impl Assistant<'_> {
     ) -> Result<Report, AssistantError> {
         self.desk.save_session(&session.id, request, now)?;
         let turn = self.desk.begin_turn(&session.id, request, now)?;
+        let before = session.messages.len();
         let mut work = Work { of: self, session, face, turn, now, report: Report::default() };
-        work.begin(request, handed)?;
-        let worked = work.rounds(request, cancel);
+        let worked = work.begin(request, handed).and_then(|()| work.rounds(request, cancel));
         // Whatever happened, the turn is over: what it did stands in its steps.
         work.of.desk.end_turn(&work.turn)?;
-        worked?;
+        if let Err(error) = worked {
+            // What could not be answered would make each later turn fail too. What the gate learned of it stays.
+            work.session.messages.truncate(before);
+            work.of.desk.cut_session(&work.session.id, before)?;
+            return Err(error);
+        }
         work.report.log_head = work.of.desk.log_head()?;
         Ok(work.report)
     }
@@ -141,7 +153,7 @@ impl Work<'_> {
             self.log(Event::Untrusted, json!({ "source": text.source, "text": text.text }))?;
             let arguments = Map::from_iter([("source".to_owned(), Value::from(text.source.as_str()))]);
             let mut reading = Message::new(Role::Assistant, "");
-            reading.tool_calls.push(ToolCall { name: "read_text".to_owned(), arguments });
+            reading.tool_calls.push(ToolCall { name: session::READ_TEXT.to_owned(), arguments });
             self.say(reading)?;
             self.say(Message::new(Role::Tool, text.text.clone()))?;
         }
@@ -179,6 +191,9 @@ impl Work<'_> {
             if let Some(question) = question {
                 return self.finish(End::Question, question);
             }
+            if self.of.how.brief && self.report.decisions.iter().any(|decided| decided.verdict.effect != Effect::Read) {
+                return self.finish(End::Answered, String::new());
+            }
             if results == before {
                 let circles = "The same calls were made again with the same results, so this stops here.";
                 return self.finish(End::NoProgress, circles.to_owned());
@@ -189,8 +204,12 @@ impl Work<'_> {
     }
 
     fn ask_model(&mut self, cancel: &AtomicBool) -> Result<Completion, AssistantError> {
-        let tools = self.of.toolbox.specs(self.report.offer.names());
+        let mut tools = self.of.toolbox.specs(self.report.offer.names());
         let mut messages = vec![Message::new(Role::System, session::system(self.now))];
+        if self.of.how.brief {
+            tools.iter_mut().for_each(toolbox::shorten);
+            messages.clear();
+        }
         messages.extend(self.session.messages.iter().cloned());
         let request = Request {
             conversation: Conversation { messages, tools },

@@ -11,6 +11,9 @@ use crate::journal::SavedMessage;
 use crate::policy::Context;
 use crate::store::new_id;
 
+/// The call that text by others stands in a conversation as the result of. It is no tool: nobody can make it.
+pub(super) const READ_TEXT: &str = "read_text";
+
 /// A conversation, with what the gate knows of it.
 #[derive(Debug)]
 pub struct Session {
@@ -46,6 +49,10 @@ impl Session {
                 Role::Tool => {
                     let unknown = Annotation::unknown();
                     match calls.pop() {
+                        Some(call) if call.name == READ_TEXT && toolbox.get(READ_TEXT).is_none() => {
+                            let source = call.arguments.get("source").and_then(|source| source.as_str());
+                            session.context.untrusted(source.unwrap_or("an earlier text"), content);
+                        }
                         Some(call) => {
                             let annotation = toolbox.gate().annotation(&call.name).unwrap_or(&unknown);
                             session.context.result(annotation, &call, content);

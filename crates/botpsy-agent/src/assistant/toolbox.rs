@@ -1,9 +1,12 @@
 //! The tools at hand.
 
+use std::collections::BTreeMap;
+
 use botpsy_text::conversation::ToolSpec;
+use serde_json::{Value, json};
 
 use crate::policy::Tools;
-use crate::{Tool, tools};
+use crate::{Annotation, Tool, tools};
 
 /// The tools at hand, as the model sees them and as the gate sees them.
 pub struct Toolbox {
@@ -28,6 +31,17 @@ impl Toolbox {
     pub fn new(tools: Vec<Box<dyn Tool>>) -> Toolbox {
         let gate = Tools::new(tools.iter().map(|tool| (tool.spec(), tool.annotation())));
         Toolbox { tools, gate }
+    }
+
+    /// With what the owner says of some of them: this counts more than what a tool brings with it.
+    #[must_use]
+    pub fn stated(mut self, annotations: &BTreeMap<String, Annotation>) -> Toolbox {
+        let annotated = self.tools.iter().map(|tool| {
+            let spec = tool.spec();
+            (spec, annotations.get(&spec.name).unwrap_or_else(|| tool.annotation()))
+        });
+        self.gate = Tools::new(annotated);
+        self
     }
 
     /// Their names, in order.
@@ -55,4 +69,19 @@ impl Toolbox {
     pub(super) fn all(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|tool| tool.spec())
     }
+}
+
+/// Leaves of a tool what can be told by names and types.
+pub(super) fn shorten(spec: &mut ToolSpec) {
+    let properties = spec.parameters.get_mut("properties").and_then(Value::as_object_mut);
+    for property in
+        properties.into_iter().flat_map(|properties| properties.values_mut()).filter_map(Value::as_object_mut)
+    {
+        property.remove("description");
+    }
+    // Calls are held to what is required all the same.
+    let parameters = json!({ "type": "object", "properties": spec.parameters["properties"], "required": [] });
+    let (name, about) = (&spec.name, spec.name.replace('_', " "));
+    let function = json!({ "name": name, "description": about, "parameters": parameters });
+    spec.source = json!({ "type": "function", "function": function });
 }

@@ -27,7 +27,7 @@ pub enum Event {
     Decision,
     /// The owner was asked: the question, and the answer.
     Question,
-    /// A call was carried out: `call`, `result`.
+    /// A call was carried out, or not: `call`, the `result` that the model was told, and the `ms` that it took.
     Result,
     /// A change was begun, done, not done, brought to its end after a kill, or taken back: `step`, `summary`.
     Begun,

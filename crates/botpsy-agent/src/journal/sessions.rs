@@ -103,6 +103,19 @@ impl Desk {
         Ok(rows.map(|rows| rows.into_iter().filter_map(message).collect()))
     }
 
+    /// Removes all but the first messages of a conversation, and the conversation when none is left.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn cut_session(&self, session: &str, keep: usize) -> Result<(), StoreError> {
+        let keep = i64::try_from(keep).unwrap_or(i64::MAX);
+        self.write(|transaction| {
+            transaction.execute("DELETE FROM messages WHERE session = ? AND place > ?", (session, keep))?;
+            let query = "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM messages WHERE session = ?1)";
+            transaction.execute(query, [session]).map(drop)
+        })
+    }
+
     /// Removes a conversation; `false` if there is none of that name. What it changed, and the log, stay.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
     reason = "doc comments here are help texts"
 )]
 
+mod assistant;
 mod bench;
 mod eval;
 mod model;
@@ -21,13 +22,12 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use assistant::{AskArgs, ChatArgs, LogArgs, LogCommand, ReplayArgs, UndoArgs, VerifyArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use eval::{EvalArgs, EvalCommand, GuardrailArgs};
 pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, ShowArgs};
-pub(crate) use run::{
-    AskArgs, ChatArgs, CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs,
-};
+pub(crate) use run::{CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs};
 pub(crate) use serve::ServeArgs;
 pub(crate) use text::{DetokenizeArgs, ParseArgs, RenderArgs, StopArg, TokenizeArgs};
 pub(crate) use time::TimeArgs;
@@ -35,7 +35,7 @@ pub(crate) use tools::{CheckArgs, ToolsArgs, ToolsCommand};
 
 const AFTER_HELP: &str = "\
 Results go to standard output, everything else to standard error.
-Exit codes: 0 done, 1 the run failed, 2 bad usage or bad input, 130 interrupted.
+Exit codes: 0 done, 1 the run failed, 2 bad usage or bad input, 3 refused by the policy, 130 interrupted.
 Environment: BOTPSY_ISA=scalar|portable|avx2|avx512 forces an instruction set, BOTPSY_THREADS the number of threads,
 BOTPSY_HOME the data folder, NO_COLOR switches off dimming.";
 
@@ -52,6 +52,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Ask(AskArgs),
     Chat(ChatArgs),
+    Undo(UndoArgs),
+    Log(LogArgs),
     Serve(ServeArgs),
     Tools(ToolsArgs),
     Policy(PolicyArgs),

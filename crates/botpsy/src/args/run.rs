@@ -6,15 +6,6 @@ use clap::{Args, ValueEnum};
 
 use super::{LoadArgs, ModelArgs, SamplingArgs};
 
-const ASK_HELP: &str = "\
-In this version nothing is executed: the tool calls are shown, not made.
-
-Standard input, when it is not a terminal, and each --file are text by somebody else. The model is shown them as results of
-a tool that reads text; they are never the request.
-
-With --json the result is one object:
-  {\"reasoning_content\", \"content\", \"tool_calls\": [{\"name\", \"arguments\"}], \"decisions\": [], \"effects\": [], \"timings\": {..}}";
-
 const GENERATE_HELP: &str = "\
 Reads a JSON array of token ids (or text) from standard input and continues it until the model ends it or a limit is
 reached. With --json the result is
@@ -32,57 +23,6 @@ With --json the result is
    \"tensors\": [{\"name\", \"dtype\", \"shape\", \"bytes\"}], \"memory\": {\"weights\", \"kv_per_token\", \"state\"}}
 `memory` is in bytes, with F16 keys and values; it is null for a file that is no model which this program runs. Arrays of
 more than 64 items are shown as type and length.";
-
-/// Asks once: prints the answer and the tool calls.
-#[derive(Debug, Args)]
-#[command(after_help = ASK_HELP)]
-pub(crate) struct AskArgs {
-    /// What is asked for; several words are joined
-    #[arg(value_name = "REQUEST")]
-    pub(crate) request: Vec<String>,
-    /// The tools on offer: a file with a JSON array of OpenAI tool objects [default: eight everyday tools]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tools: Option<PathBuf>,
-    /// Let the model write calls as it likes, instead of holding them to the tools' schemas
-    #[arg(long)]
-    pub(crate) free_calls: bool,
-    /// A text by somebody else for the model to read; may be given several times
-    #[arg(long, value_name = "PATH")]
-    pub(crate) file: Vec<PathBuf>,
-    /// Print one JSON object and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No remarks, no timings: only the answer
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) thinking: ThinkingArgs,
-    #[command(flatten)]
-    pub(crate) load: LoadArgs,
-    #[command(flatten)]
-    pub(crate) sampling: SamplingArgs,
-}
-
-/// Talks, turn by turn.
-#[derive(Debug, Args)]
-#[command(after_help = "In this version nothing is executed: the tool calls are shown, not made.")]
-pub(crate) struct ChatArgs {
-    /// The tools on offer: a file with a JSON array of OpenAI tool objects [default: eight everyday tools]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tools: Option<PathBuf>,
-    /// What the model is told about itself and its task
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) system: Option<String>,
-    /// No remarks, no timings: only the answers
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) thinking: ThinkingArgs,
-    #[command(flatten)]
-    pub(crate) load: LoadArgs,
-    #[command(flatten)]
-    pub(crate) sampling: SamplingArgs,
-}
 
 /// Whether and how long a model thinks before it answers.
 #[derive(Debug, Args)]

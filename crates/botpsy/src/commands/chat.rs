@@ -1,44 +1,117 @@
 //! `botpsy chat`.
 
-use std::fs;
-use std::path::PathBuf;
+mod foreign;
+mod kept;
+
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use botpsy_chat::{ChatModel, Completion, Provider, Request};
-use botpsy_text::conversation::{Message, Role};
+use anyhow::anyhow;
+use botpsy_agent::assistant::{Assistant, Session, Toolbox};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use crate::answer::AnswerPrinter;
 use crate::args::ChatArgs;
-use crate::failure::{Exit, OrFail};
-use crate::{embedded, home, input, interrupt, model_flags, output};
+use crate::failure::{Exit, OrFail, bad_input};
+use crate::owner::{Home, how, store_error, turn_error};
+use crate::terminal::{Owner, Tells, Terminal};
+use crate::{home, interrupt, model_flags, output};
 
 const HELP: &str = "\
-/tools  the tools on offer
+/tools  the tools that there are
 /new    a new conversation
 /help   this list
 /quit   the end (Ctrl-D does the same)
-Ctrl-C ends an answer. Tool calls are shown, not made.
+Ctrl-C ends an answer. `botpsy undo` takes back what was changed.
 ";
 
-/// What stands in the conversation for the result of a call.
-const NOT_EXECUTED: &str = "not executed: this program shows calls and makes none";
-
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Exit> {
+    match args {
+        ChatArgs { list: true, .. } => kept::list(args.json),
+        ChatArgs { export: Some(id), .. } => kept::export(id, args.json),
+        ChatArgs { delete: Some(id), .. } => kept::delete(id),
+        ChatArgs { tools: Some(tools), .. } => foreign::run(args, tools),
+        _ => talk(args),
+    }
+}
+
+fn talk(args: &ChatArgs) -> anyhow::Result<Exit> {
     let cancel = interrupt::watch()?;
-    let tools = input::tools(args.tools.as_deref(), embedded::TOOLS)?;
     let model = model_flags::load(&args.load, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
     if !args.quiet {
         model.remark().into_iter().for_each(output::note);
+    }
+    let home = Home::open(args.quiet)?;
+    let (policy, toolbox) = home.gate(&model)?;
+    let how = how(&model);
+    let assistant = Assistant { provider: &model, desk: &home.desk, toolbox: &toolbox, policy: &policy, how: &how };
+    let mut session = begin(args, &home, &toolbox)?;
+    if !args.quiet {
         output::note("/help lists the commands");
     }
-    let mut request = Request::default();
-    request.conversation.tools = tools;
-    request.conversation.messages = opening(args);
+    lines(|words| match words {
+        "/help" => output::result(HELP.as_bytes()),
+        "/tools" => output::result(tool_list(&toolbox).as_bytes()),
+        "/new" => {
+            session = Session::new(&home.settings.now());
+            Ok(())
+        }
+        words => turn(&assistant, &mut session, words, &home, &cancel, args.quiet),
+    })?;
+    if !args.quiet {
+        output::note(&format!("the log ends with {}", home.desk.log_head().map_err(store_error)?));
+    }
+    Ok(Exit::Done)
+}
 
+/// A new conversation, or the one to go on with.
+fn begin(args: &ChatArgs, home: &Home, toolbox: &Toolbox) -> anyhow::Result<Session> {
+    let now = home.settings.now();
+    let Some(id) = &args.go_on else { return Ok(Session::new(&now)) };
+    let id = match id {
+        Some(id) => id.clone(),
+        None => {
+            let latest = home.desk.sessions().map_err(store_error)?.into_iter().next();
+            let none = || bad_input(anyhow!("--continue: no conversation is kept yet"), "begin one with `botpsy chat`");
+            latest.ok_or_else(none)?.id
+        }
+    };
+    let saved = home.desk.messages(&id).map_err(store_error)?;
+    let saved = saved.ok_or_else(|| kept::unknown("--continue", &id))?;
+    if !args.quiet {
+        output::note(&format!("going on with {id}, {} messages", saved.len()));
+    }
+    Ok(Session::resume(&id, &saved, toolbox, &now))
+}
+
+/// One request. What fails is told, and the conversation goes on without it.
+fn turn(
+    assistant: &Assistant,
+    session: &mut Session,
+    words: &str,
+    home: &Home,
+    cancel: &AtomicBool,
+    quiet: bool,
+) -> anyhow::Result<()> {
+    cancel.store(false, Ordering::Relaxed);
+    let tells = if quiet { Tells::Quiet } else { Tells::Usual };
+    let mut face = Terminal::new(Owner::find(false), tells, cancel);
+    match assistant.turn(session, words, &[], &mut face, cancel, &home.settings.now()) {
+        Ok(report) => face.finish(&report)?,
+        Err(error) => {
+            face.break_off();
+            crate::failure::report(&turn_error(error));
+        }
+    }
+    cancel.store(false, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Reads lines until the end, and has all but `/quit` worked on.
+fn lines(mut work: impl FnMut(&str) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    const KNOWN: [&str; 3] = ["/help", "/tools", "/new"];
     let mut editor = DefaultEditor::new().or_failed("run it in a terminal, or use `botpsy ask`")?;
-    let history = history_path();
+    let history = home::data_folder().map(|folder| folder.join("history.txt"));
     if let Some(path) = &history {
         // A first run has no history to load.
         let _ = editor.load_history(path);
@@ -53,16 +126,10 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Exit> {
         match line.trim() {
             "" => continue,
             "/quit" => break,
-            "/help" => output::result(HELP.as_bytes())?,
-            "/tools" => output::result(tool_list(&request).as_bytes())?,
-            "/new" => request.conversation.messages = opening(args),
-            command if command.starts_with('/') => {
+            command if command.starts_with('/') && !KNOWN.contains(&command) => {
                 output::note(&format!("{command} is no command; /help lists them"));
             }
-            words => {
-                request.conversation.messages.push(Message::new(Role::User, words));
-                turn(&model, &mut request, &cancel, args.quiet)?;
-            }
+            words => work(words)?,
         }
         // A history that cannot be kept is no reason to refuse the line.
         let _ = editor.add_history_entry(line.trim());
@@ -70,58 +137,24 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Exit> {
     if let Some(path) = &history {
         save_history(&mut editor, path);
     }
-    Ok(Exit::Done)
-}
-
-fn opening(args: &ChatArgs) -> Vec<Message> {
-    args.system.iter().map(|text| Message::new(Role::System, text.as_str())).collect()
-}
-
-/// One answer, added to the conversation. A request that is refused is told, and the user's words are taken back.
-fn turn(model: &ChatModel, request: &mut Request, cancel: &AtomicBool, quiet: bool) -> anyhow::Result<()> {
-    cancel.store(false, Ordering::Relaxed);
-    let mut printer = AnswerPrinter::new(quiet);
-    match model.chat(request, cancel, &mut |event| printer.take(&event)) {
-        Ok(completion) => {
-            printer.finish(&completion, &request.conversation.tools)?;
-            request.conversation.messages.extend(answer_messages(completion));
-        }
-        Err(error) => {
-            crate::failure::report(&model_flags::answer_error(error));
-            request.conversation.messages.pop();
-        }
-    }
-    cancel.store(false, Ordering::Relaxed);
     Ok(())
 }
 
-fn answer_messages(completion: Completion) -> Vec<Message> {
-    let parsed = completion.message;
-    let mut answer = Message::new(Role::Assistant, parsed.content.unwrap_or_default());
-    answer.reasoning_content = parsed.reasoning_content;
-    answer.tool_calls = parsed.tool_calls;
-    let results = answer.tool_calls.iter().map(|_| Message::new(Role::Tool, NOT_EXECUTED)).collect::<Vec<_>>();
-    std::iter::once(answer).chain(results).collect()
-}
-
-fn tool_list(request: &Request) -> String {
-    let describe = |tool: &botpsy_text::conversation::ToolSpec| {
-        let function = tool.source.get("function").unwrap_or(&tool.source);
-        let about = function.get("description").and_then(|text| text.as_str()).unwrap_or_default();
-        format!("{:<20} {about}\n", tool.name)
-    };
-    request.conversation.tools.iter().map(describe).collect()
-}
-
-/// Where lines are kept.
-fn history_path() -> Option<PathBuf> {
-    Some(home::data_folder()?.join("history.txt"))
-}
-
-fn save_history(editor: &mut DefaultEditor, path: &std::path::Path) {
-    let folder = path.parent().unwrap_or(path);
-    let saved = fs::create_dir_all(folder).map_err(ReadlineError::from).and_then(|()| editor.save_history(path));
-    if let Err(error) = saved {
+fn save_history(editor: &mut DefaultEditor, path: &Path) {
+    let folder: PathBuf = path.parent().unwrap_or(path).to_owned();
+    let saved = std::fs::create_dir_all(folder).map_err(ReadlineError::from);
+    if let Err(error) = saved.and_then(|()| editor.save_history(path)) {
         output::note(&format!("{}: the history was not saved: {error}", path.display()));
     }
+}
+
+fn tool_list(toolbox: &Toolbox) -> String {
+    let describe = |tool: &dyn botpsy_agent::Tool| tool_line(tool.spec());
+    toolbox.names().filter_map(|name| toolbox.get(name)).map(describe).collect()
+}
+
+fn tool_line(tool: &botpsy_text::conversation::ToolSpec) -> String {
+    let function = tool.source.get("function").unwrap_or(&tool.source);
+    let about = function.get("description").and_then(|text| text.as_str()).unwrap_or_default();
+    format!("{:<20} {about}\n", tool.name)
 }

@@ -9,6 +9,7 @@ mod detokenize;
 mod eval;
 mod generate;
 mod inspect;
+mod log;
 mod logits;
 mod parse;
 mod policy;
@@ -17,6 +18,7 @@ mod serve;
 mod time;
 mod tokenize;
 mod tools;
+mod undo;
 mod welcome;
 
 use crate::args::{Cli, Command};
@@ -28,6 +30,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         None => welcome::run(),
         Some(Command::Ask(args)) => ask::run(&args),
         Some(Command::Chat(args)) => chat::run(&args),
+        Some(Command::Undo(args)) => undo::run(&args),
+        Some(Command::Log(args)) => log::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Tools(args)) => tools::run(&args),
         Some(Command::Policy(args)) => policy::run(&args),

@@ -15,7 +15,7 @@ use crate::failure::{Exit, OrFail};
 use crate::{input, output};
 
 pub(crate) fn run(args: &ParseArgs) -> anyhow::Result<Exit> {
-    let tools = input::tools(args.tools.as_deref(), "[]")?;
+    let tools = args.tools.as_deref().map_or(Ok(Vec::new()), input::tools)?;
     let thinking = if args.thinking { Thinking::On } else { Thinking::Off };
     let stop = match args.stop {
         StopArg::Eos => Stop::Eos,

@@ -22,7 +22,7 @@ fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
         let error = anyhow!("{}: its vocabulary has no tokens for the borders of calls", args.model.display());
         bad_input(error, "take a model of the Qwen3.5 family")
     })?;
-    let tools = input::tools(Some(&args.file), "")?;
+    let tools = input::tools(&args.file)?;
     let mut all_enforced = true;
     for tool in &tools {
         // `strict` would refuse at the first keyword; here all are told.

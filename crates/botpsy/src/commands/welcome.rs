@@ -8,7 +8,7 @@ BotPsy runs small assistant models of the Qwen3.5 family on this computer: no ac
 A demonstration model is built in. It is weak; give a better one with -m FILE.
 
 Three things to try:
-  botpsy ask \"set an alarm for 7 am tomorrow\"
+  botpsy ask \"set a timer for 10 minutes\"
   botpsy chat
   botpsy inspect embedded
 

@@ -4,8 +4,15 @@ use serde_json::{Value, json};
 
 use crate::support::{Ran, command, fixture, run, scratch_file, shared, str};
 
+/// Eight everyday tools, which nobody here can carry out: calls are shown, not made.
+pub(crate) const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/tools.json");
+
 fn ask(flags: &[&str]) -> Value {
-    run(&[&["ask", "--json"], flags].concat(), "").json()
+    ask_with(TOOLS, flags)
+}
+
+fn ask_with(tools: &str, flags: &[&str]) -> Value {
+    run(&[&["ask", "--json", "--tools", tools], flags].concat(), "").json()
 }
 
 fn tools() -> Vec<Value> {
@@ -26,13 +33,13 @@ fn a_sentence_becomes_a_call_and_nothing_is_done() {
 
 #[test]
 fn people_see_the_call_and_what_kind_of_model_it_was() {
-    let Ran { code, out, err } = run(&["ask", "text", "john", "i'm", "running", "late"], "");
+    let Ran { code, out, err } = run(&["ask", "--tools", TOOLS, "text", "john", "i'm", "running", "late"], "");
     assert_eq!(code, Some(0));
     assert_eq!(String::from_utf8(out).unwrap(), "send_message\n  to    john\n  text  i'm running late\n");
     assert_eq!(err.matches("demonstration").count(), 1, "{err}");
     assert!(err.ends_with("send_message\n"), "the thought is the name of the tool: {err}");
     assert!(!err.contains('\x1b'), "nobody looks: {err:?}");
-    let quiet = run(&["ask", "--quiet", "text john i'm running late"], "");
+    let quiet = run(&["ask", "--tools", TOOLS, "--quiet", "text john i'm running late"], "");
     assert_eq!((quiet.err.as_str(), quiet.out.is_empty()), ("", false));
 }
 
@@ -50,7 +57,7 @@ fn renamed(from: &str, to: &str) -> Value {
 fn the_called_tool_follows_the_tools_on_offer() {
     let name = |sentence: &str, tools: &Value| {
         let tools = scratch_file("tools.json", tools.to_string());
-        ask(&["--tools", str(&tools), sentence])["tool_calls"][0]["name"].clone()
+        ask_with(str(&tools), &[sentence])["tool_calls"][0]["name"].clone()
     };
     for (sentence, tool, other) in [
         ("what's the weather in paris?", "get_weather", "weather"),
@@ -117,7 +124,8 @@ fn a_call_is_held_to_the_tools_on_offer() {
 
 /// The prompt tokens that a text adds.
 fn prompt_tokens(flags: &[&str], stdin: &str) -> u64 {
-    let answer = run(&[&["ask", "--json", "text john i'm running late"], flags].concat(), stdin).json();
+    let answer =
+        run(&[&["ask", "--tools", TOOLS, "--json", "text john i'm running late"], flags].concat(), stdin).json();
     answer["timings"]["prompt_tokens"].as_u64().unwrap()
 }
 
@@ -142,7 +150,7 @@ fn texts_by_others_are_results_and_never_the_request() {
 #[test]
 fn texts_that_are_no_text_are_shown_as_far_as_they_are() {
     let file = scratch_file("latin1.txt", b"caf\xE9");
-    let ran = run(&["ask", "--json", "--file", str(&file), "text john i'm running late"], "");
+    let ran = run(&["ask", "--tools", TOOLS, "--json", "--file", str(&file), "text john i'm running late"], "");
     assert!(ran.err.contains("latin1.txt is not all UTF-8"), "{}", ran.err);
     ran.json();
     let large = scratch_file("large.txt", vec![b' '; (4 << 20) + 1]);
@@ -159,7 +167,7 @@ fn a_text_longer_than_the_context_is_refused_not_cut() {
 
 #[test]
 fn a_silent_pipe_is_no_text() {
-    let mut silent = command(&["ask", "--json", "text john i'm running late"]);
+    let mut silent = command(&["ask", "--tools", TOOLS, "--json", "text john i'm running late"]);
     let mut child = silent.stdin(Stdio::piped()).spawn().unwrap();
     let open = child.stdin.take();
     let output = child.wait_with_output().unwrap();

@@ -16,6 +16,10 @@ fn help_is_as_kept() {
     check("", expect_file!["../data/help/botpsy.txt"]);
     check("ask", expect_file!["../data/help/ask.txt"]);
     check("chat", expect_file!["../data/help/chat.txt"]);
+    check("undo", expect_file!["../data/help/undo.txt"]);
+    check("log", expect_file!["../data/help/log.txt"]);
+    check("log verify", expect_file!["../data/help/log_verify.txt"]);
+    check("log replay", expect_file!["../data/help/log_replay.txt"]);
     check("serve", expect_file!["../data/help/serve.txt"]);
     check("tools", expect_file!["../data/help/tools.txt"]);
     check("policy", expect_file!["../data/help/policy.txt"]);
@@ -43,7 +47,7 @@ fn the_program_alone_says_what_to_try() {
         A demonstration model is built in. It is weak; give a better one with -m FILE.
 
         Three things to try:
-          botpsy ask "set an alarm for 7 am tomorrow"
+          botpsy ask "set a timer for 10 minutes"
           botpsy chat
           botpsy inspect embedded
 

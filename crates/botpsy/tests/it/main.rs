@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod act;
 mod ask;
 mod bench;
 mod chat;
@@ -12,6 +13,7 @@ mod help;
 mod hostile;
 mod inspect;
 mod layout;
+mod log;
 mod logits;
 mod parse;
 mod policy;

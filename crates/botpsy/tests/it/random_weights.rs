@@ -10,7 +10,7 @@ fn random_weights_find_no_call() {
     for seed in [1, 2, 3] {
         let file = scratch_file("random.gguf", with_random_weights(seed));
         for sentence in ["set an alarm for 7 am tomorrow", "text john i'm running late"] {
-            let answer = run(&["ask", "-m", str(&file), "--json", sentence], "").json();
+            let answer = run(&["ask", "--tools", crate::ask::TOOLS, "-m", str(&file), "--json", sentence], "").json();
             assert_eq!(answer["tool_calls"], json!([]), "{seed}: {sentence}");
         }
     }
