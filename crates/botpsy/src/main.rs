@@ -6,6 +6,7 @@
 mod answer;
 mod args;
 mod commands;
+mod desk;
 mod embedded;
 mod failure;
 mod home;
@@ -13,7 +14,6 @@ mod input;
 mod interrupt;
 mod model_flags;
 mod output;
-#[allow(dead_code, reason = "commands follow")]
 mod settings;
 
 use std::process::ExitCode;

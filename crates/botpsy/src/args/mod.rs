@@ -7,8 +7,13 @@
     reason = "doc comments here are help texts"
 )]
 
+mod agenda;
 mod bench;
+mod config;
+mod daemon;
+mod doctor;
 mod eval;
+mod import;
 mod model;
 mod policy;
 mod run;
@@ -21,8 +26,13 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use agenda::AgendaArgs;
 pub(crate) use bench::BenchArgs;
+pub(crate) use config::{ConfigArgs, ConfigCommand, SetArgs};
+pub(crate) use daemon::DaemonArgs;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use eval::{EvalArgs, EvalCommand, GuardrailArgs};
+pub(crate) use import::ImportArgs;
 pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, ShowArgs};
 pub(crate) use run::{
@@ -52,9 +62,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Ask(AskArgs),
     Chat(ChatArgs),
+    Agenda(AgendaArgs),
+    Daemon(DaemonArgs),
+    Import(ImportArgs),
     Serve(ServeArgs),
     Tools(ToolsArgs),
     Policy(PolicyArgs),
+    Config(ConfigArgs),
+    Doctor(DoctorArgs),
     Generate(GenerateArgs),
     Logits(LogitsArgs),
     Tokenize(TokenizeArgs),

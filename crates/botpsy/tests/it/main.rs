@@ -2,17 +2,23 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod agenda;
 mod ask;
 mod bench;
 mod chat;
+mod config;
 mod convert;
+mod daemon;
+mod doctor;
 mod errors;
 mod generate;
 mod help;
 mod hostile;
+mod import;
 mod inspect;
 mod layout;
 mod logits;
+mod owner;
 mod parse;
 mod policy;
 mod random_model;
