@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::error::Error;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -45,12 +46,7 @@ fn main() -> Fallible<()> {
         ["check", folder] => check(Path::new(folder))?,
         _ => return Err("run FOLDER NAME SEED SECONDS, or check FOLDER".into()),
     };
-    println_to_stdout(&printed)
-}
-
-fn println_to_stdout(value: &Value) -> Fallible<()> {
-    use std::io::Write;
-    Ok(writeln!(std::io::stdout(), "{value}")?)
+    Ok(writeln!(io::stdout(), "{printed}")?)
 }
 
 fn open(root: &Path) -> Fallible<Desk> {
@@ -113,9 +109,10 @@ impl Work {
     }
 
     fn write_note(&mut self, desk: &Desk) -> Fallible<()> {
-        let path = format!("{}-{}.md", self.name, self.below(20));
+        let (place, number) = (self.below(20), self.below(1_000_000));
+        let path = format!("{}-{place}.md", self.name);
         let before = self.notes.get(&path).cloned();
-        let after = format!("{} {}\n", self.name, self.below(1_000_000));
+        let after = format!("{} {number}\n", self.name);
         let op = Op::File { place: Place::Notes, path: path.clone(), before, after: Some(after.clone()) };
         // Nobody else writes it.
         if !self.make(desk, op)? {

@@ -136,7 +136,7 @@ fn set(args: &SetArgs) -> anyhow::Result<()> {
     settings::check(&text).map_err(|why| anyhow!("{name}: {why}")).or_bad_input("correct the file by hand first")?;
     let value = absolute(&args.key, &args.value)?;
     let text = edit::set(&text, &args.key, &value);
-    settings::check(&text).map_err(|why| anyhow!("{}: {why}", args.key)).or_bad_input(match args.key.as_str() {
+    settings::check(&text).map_err(|why| anyhow!(why)).or_bad_input(match args.key.as_str() {
         "timezone" => "give an IANA name such as Europe/Berlin",
         _ => "give another value",
     })?;

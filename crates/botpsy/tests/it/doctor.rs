@@ -41,4 +41,14 @@ fn a_log_that_was_changed_is_noticed() {
     owner.run(&["import", owner.home.join("old").to_str().unwrap(), "--yes"]).ok();
     let out = owner.run(&["doctor"]).ok();
     assert!(out.contains("ok       log") && out.contains("sound, version"), "{out}");
+    let path = owner.home.join("botpsy.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let places: Vec<usize> = (0..bytes.len()).filter(|i| bytes[*i..].starts_with(b"Import 1 note")).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|place| bytes[place + 7] = b'2');
+    std::fs::write(&path, bytes).unwrap();
+    let ran = owner.run(&["doctor"]);
+    assert_eq!(ran.code, Some(1));
+    let out = String::from_utf8(ran.out).unwrap();
+    assert!(out.contains("problem  log         row 1: it was changed after it was written"), "{out}");
 }

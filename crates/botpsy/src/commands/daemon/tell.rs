@@ -44,7 +44,11 @@ impl Teller {
             }
         }
         if self.has_desktop {
-            notify(&heading, &format!("{}\n{}", reminder.text, due.strftime("%H:%M")), rings(reminder));
+            let when = match reminder.state {
+                ReminderState::Missed => say(&due),
+                _ => due.strftime("%H:%M").to_string(),
+            };
+            notify(&heading, &format!("{}\n{when}", reminder.text), rings(reminder));
         }
         Ok(())
     }
