@@ -83,7 +83,7 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
 }
 
 /// The chain of causes in one line, without those that the line above them quotes already.
-fn message(error: &anyhow::Error) -> String {
+pub(crate) fn message(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.as_str() {
         "" => cause,
         text if text.contains(&cause) => text.to_owned(),

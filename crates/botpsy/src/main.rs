@@ -6,6 +6,7 @@
 mod answer;
 mod args;
 mod commands;
+mod desk;
 mod embedded;
 mod failure;
 mod home;
@@ -14,7 +15,6 @@ mod interrupt;
 mod model_flags;
 mod output;
 mod owner;
-#[allow(dead_code, reason = "commands follow")]
 mod settings;
 mod terminal;
 

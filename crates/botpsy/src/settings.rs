@@ -50,6 +50,17 @@ pub(crate) struct Settings {
     pub(crate) zone: Stated<TimeZone>,
 }
 
+impl Origin {
+    /// In one word, or as the variable is called.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Origin::Default => "default",
+            Origin::File => "file",
+            Origin::Environment(variable) => variable,
+        }
+    }
+}
+
 /// The file as it is written.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -119,6 +130,18 @@ impl Settings {
         };
         let policy = Policy::from_toml(&text).with_context(|| self.policy_file.display().to_string());
         policy.or_bad_input("correct it; `botpsy policy show` prints a whole policy with comments")
+    }
+}
+
+/// What is wrong with a text as the settings file.
+///
+/// # Errors
+/// In words, with the line.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    let file: File = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    match file.timezone.map(|name| TimeZone::get(&name)) {
+        Some(Err(error)) => Err(format!("timezone: {error}")),
+        Some(Ok(_)) | None => Ok(()),
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `audit` | what happened, each row with the hash of the one before; see [`audit`] |
 
 pub mod audit;
+mod firing;
 mod recover;
 mod run;
 mod sessions;

@@ -5,9 +5,10 @@ use std::io;
 use std::path::PathBuf;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use serde_json::{Map, Value};
 
 use super::files::{self, Swap};
-use super::{Change, Op, Place, Store, StoreError, database};
+use super::{Change, Op, Place, Store, StoreError, Table, database};
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +108,16 @@ impl Store {
             Ok(value)
         };
         done().map_err(|source| self.database_error(source))
+    }
+
+    /// A row as it lies there inside of a transaction, `id` left out.
+    pub(crate) fn row_in(
+        &self,
+        transaction: &Transaction,
+        table: Table,
+        id: &str,
+    ) -> rusqlite::Result<Option<Map<String, Value>>> {
+        database::get(transaction, table, id)
     }
 
     /// Reads rows.

@@ -107,6 +107,20 @@ impl Store {
         &self.folders
     }
 
+    /// Reads the whole database and looks whether it is sound: what is wrong, in words, and the version of the data.
+    ///
+    /// # Errors
+    /// If it cannot be read at all.
+    pub fn check(&self) -> Result<(Vec<String>, i64), StoreError> {
+        self.read_rows(|connection| {
+            let mut statement = connection.prepare("PRAGMA integrity_check")?;
+            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+            let mut wrong = rows.collect::<rusqlite::Result<Vec<String>>>()?;
+            wrong.retain(|line| line != "ok");
+            Ok((wrong, connection.pragma_query_value(None, "user_version", |row| row.get(0))?))
+        })
+    }
+
     fn root(&self, place: Place) -> &Path {
         match place {
             Place::Calendar => &self.folders.calendar,
@@ -119,7 +133,7 @@ impl Store {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn database_error(&self, source: rusqlite::Error) -> StoreError {
+    pub(crate) fn database_error(&self, source: rusqlite::Error) -> StoreError {
         StoreError::Database { path: self.folders.data.join("botpsy.db"), source }
     }
 }

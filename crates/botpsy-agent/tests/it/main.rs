@@ -5,6 +5,7 @@ mod assistant;
 mod calendar;
 mod desk;
 mod filled;
+mod firing;
 mod foreign;
 mod import;
 mod lists;

@@ -7,9 +7,14 @@
     reason = "doc comments here are help texts"
 )]
 
+mod agenda;
 mod assistant;
 mod bench;
+mod config;
+mod daemon;
+mod doctor;
 mod eval;
+mod import;
 mod model;
 mod policy;
 mod run;
@@ -22,9 +27,14 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use agenda::AgendaArgs;
 pub(crate) use assistant::{AskArgs, ChatArgs, LogArgs, LogCommand, ReplayArgs, UndoArgs, VerifyArgs};
 pub(crate) use bench::BenchArgs;
+pub(crate) use config::{ConfigArgs, ConfigCommand, SetArgs};
+pub(crate) use daemon::DaemonArgs;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use eval::{EvalArgs, EvalCommand, GuardrailArgs};
+pub(crate) use import::ImportArgs;
 pub(crate) use model::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, ShowArgs};
 pub(crate) use run::{CompletionsArgs, ConvertArgs, FileType, GenerateArgs, InspectArgs, LogitsArgs, ThinkingArgs};
@@ -54,9 +64,14 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     Undo(UndoArgs),
     Log(LogArgs),
+    Agenda(AgendaArgs),
+    Daemon(DaemonArgs),
+    Import(ImportArgs),
     Serve(ServeArgs),
     Tools(ToolsArgs),
     Policy(PolicyArgs),
+    Config(ConfigArgs),
+    Doctor(DoctorArgs),
     Generate(GenerateArgs),
     Logits(LogitsArgs),
     Tokenize(TokenizeArgs),

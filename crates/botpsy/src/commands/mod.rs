@@ -1,13 +1,18 @@
 //! One file per command.
 
+mod agenda;
 mod ask;
 mod bench;
 mod chat;
 mod completions;
+mod config;
 mod convert;
+pub(crate) mod daemon;
 mod detokenize;
+mod doctor;
 mod eval;
 mod generate;
+mod import;
 mod inspect;
 mod log;
 mod logits;
@@ -32,9 +37,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Chat(args)) => chat::run(&args),
         Some(Command::Undo(args)) => undo::run(&args),
         Some(Command::Log(args)) => log::run(&args),
+        Some(Command::Agenda(args)) => agenda::run(&args),
+        Some(Command::Daemon(args)) => daemon::run(&args),
+        Some(Command::Import(args)) => import::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Tools(args)) => tools::run(&args),
         Some(Command::Policy(args)) => policy::run(&args),
+        Some(Command::Config(args)) => config::run(&args),
+        Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Generate(args)) => generate::run(&args),
         Some(Command::Logits(args)) => logits::run(&args),
         Some(Command::Tokenize(args)) => tokenize::run(&args),

@@ -25,6 +25,12 @@ fn help_is_as_kept() {
     check("policy", expect_file!["../data/help/policy.txt"]);
     check("policy explain", expect_file!["../data/help/policy_explain.txt"]);
     check("policy show", expect_file!["../data/help/policy_show.txt"]);
+    check("agenda", expect_file!["../data/help/agenda.txt"]);
+    check("daemon", expect_file!["../data/help/daemon.txt"]);
+    check("import", expect_file!["../data/help/import.txt"]);
+    check("config", expect_file!["../data/help/config.txt"]);
+    check("config set", expect_file!["../data/help/config_set.txt"]);
+    check("doctor", expect_file!["../data/help/doctor.txt"]);
     check("eval", expect_file!["../data/help/eval.txt"]);
     check("eval guardrail", expect_file!["../data/help/eval_guardrail.txt"]);
     check("generate", expect_file!["../data/help/generate.txt"]);

@@ -3,18 +3,24 @@
 #![allow(clippy::unwrap_used)]
 
 mod act;
+mod agenda;
 mod ask;
 mod bench;
 mod chat;
+mod config;
 mod convert;
+mod daemon;
+mod doctor;
 mod errors;
 mod generate;
 mod help;
 mod hostile;
+mod import;
 mod inspect;
 mod layout;
 mod log;
 mod logits;
+mod owner;
 mod parse;
 mod policy;
 mod random_model;
