@@ -15,6 +15,7 @@ mod number;
 mod pick;
 mod reminders;
 mod units;
+mod wake;
 mod when;
 
 use std::collections::BTreeMap;

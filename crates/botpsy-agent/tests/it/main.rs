@@ -3,6 +3,7 @@
 
 mod assistant;
 mod calendar;
+mod day;
 mod desk;
 mod filled;
 mod foreign;
