@@ -13,6 +13,9 @@ use crate::store::{ApplyError, StoreError};
 pub struct Recovered {
     /// Changes that had begun.
     pub steps: Vec<RecoveredStep>,
+    /// Changes that were made to their end before the interruption: the number of each, and what it does in words. Whoever says the
+    /// request again must know of them.
+    pub made: Vec<(i64, String)>,
     /// Requests that were not worked on to their end, in the owner's words.
     pub requests: Vec<String>,
 }
@@ -31,7 +34,7 @@ pub struct RecoveredStep {
 impl Recovered {
     /// Whether there was nothing.
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.requests.is_empty()
+        self.steps.is_empty() && self.made.is_empty() && self.requests.is_empty()
     }
 
     /// What the owner is told, a sentence each.
@@ -41,7 +44,9 @@ impl Recovered {
             Some(problem) => format!("interrupted and not done: {}; {problem}", step.summary),
         };
         let request = |text: &String| format!("this request was interrupted before its end: \"{text}\"");
-        self.steps.iter().map(step).chain(self.requests.iter().map(request)).collect()
+        let made = |(id, summary): &(i64, String)| format!("done before the interruption: {summary} (step {id})");
+        let (steps, made) = (self.steps.iter().map(step), self.made.iter().map(made));
+        made.chain(steps).chain(self.requests.iter().map(request)).collect()
     }
 }
 
@@ -50,7 +55,8 @@ impl Desk {
     pub(super) fn recover(&self, now: &Zoned) -> Result<Recovered, StoreError> {
         let mut recovered = Recovered::default();
         for turn in self.broken_turns()? {
-            for step in self.begun(turn.id)? {
+            let made = self.of_turn(turn.id, "done")?;
+            for step in self.of_turn(turn.id, "begun")? {
                 let of = Turn { session: turn.session.clone(), id: turn.id };
                 let problem = self.finish(&of, &step, now)?;
                 recovered.steps.push(RecoveredStep { id: step.id, summary: step.change.summary, problem });
@@ -60,8 +66,9 @@ impl Desk {
                 let query = "UPDATE turns SET state = 'broken' WHERE id = ? AND state = 'open'";
                 transaction.execute(query, [turn.id])
             })?;
-            if closed > 0 && !turn.request.is_empty() {
-                recovered.requests.push(turn.request);
+            if closed > 0 {
+                recovered.made.extend(made.into_iter().map(|step| (step.id, step.change.summary)));
+                recovered.requests.extend(Some(turn.request).filter(|request| !request.is_empty()));
             }
         }
         let data = &self.store.folders().data;
@@ -90,11 +97,11 @@ impl Desk {
         Ok(broken)
     }
 
-    fn begun(&self, turn: i64) -> Result<Vec<Step>, StoreError> {
-        let query = format!("{STEP} WHERE steps.turn = ? AND steps.state = 'begun' ORDER BY steps.id");
+    fn of_turn(&self, turn: i64, state: &str) -> Result<Vec<Step>, StoreError> {
+        let query = format!("{STEP} WHERE steps.turn = ? AND steps.state = ? ORDER BY steps.id");
         let steps = self.store.read_rows(|connection| {
             let mut statement = connection.prepare(&query)?;
-            statement.query_map([turn], steps::read)?.collect::<rusqlite::Result<Vec<_>>>()
+            statement.query_map((turn, state), steps::read)?.collect::<rusqlite::Result<Vec<_>>>()
         })?;
         Ok(steps.into_iter().flatten().collect())
     }

@@ -1,7 +1,7 @@
 //! A day with the assistant, on real stores: what each request changes, and what nothing changes.
 
-mod plot;
-mod view;
+pub(crate) mod plot;
+pub(crate) mod view;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -8,6 +8,7 @@ mod desk;
 mod filled;
 mod foreign;
 mod import;
+mod killed;
 mod lists;
 mod little_tools;
 mod memory;
