@@ -1,7 +1,7 @@
 //! Plays the scripted day on stores in a folder, for checks from outside: kills, full disks, other programs.
 //!
 //! ```text
-//! day FOLDER [--from N]
+//! day FOLDER [--from N] [--owner attentive|careless|nobody]
 //! ```
 //!
 //! Without `--from` the folder is prepared first. Prints a line when a request begins and when it ends, what was repaired, and
@@ -20,15 +20,23 @@ use plot::Owner;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(root) = arguments.first().map(PathBuf::from) else {
-        eprintln!("day FOLDER [--from N]");
+        eprintln!("day FOLDER [--from N] [--owner attentive|careless|nobody]");
         return ExitCode::from(2);
     };
-    let from = arguments.iter().position(|argument| argument == "--from");
-    let from: usize = from.map_or(0, |at| arguments[at + 1].parse().unwrap());
-    if !arguments.contains(&"--from".to_owned()) {
+    let option = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name);
+        at.and_then(|at| arguments.get(at + 1)).map(String::as_str)
+    };
+    let owner = match option("--owner") {
+        Some("careless") => Owner::Careless,
+        Some("nobody") => Owner::Nobody,
+        _ => Owner::Attentive,
+    };
+    let from: Option<usize> = option("--from").and_then(|number| number.parse().ok());
+    if from.is_none() {
         plot::prepare(&root);
     }
-    let told = plot::play_from(&root, from, Owner::Attentive, &mut |line| {
+    let told = plot::play_from(&root, from.unwrap_or(0), owner, &mut |line| {
         if line.starts_with(char::is_uppercase) {
             println!("{line}");
             std::io::stdout().flush().unwrap();

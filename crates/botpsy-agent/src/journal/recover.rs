@@ -1,5 +1,7 @@
 //! What is left of processes that were killed.
 
+use std::sync::PoisonError;
+
 use jiff::Zoned;
 use rusqlite::Transaction;
 
@@ -61,15 +63,9 @@ impl Desk {
                 let problem = self.finish(&of, &step, now)?;
                 recovered.steps.push(RecoveredStep { id: step.id, summary: step.change.summary, problem });
             }
-            let closed = self.write(|transaction| {
-                // Another process may have been faster: then it tells.
-                let query = "UPDATE turns SET state = 'broken' WHERE id = ? AND state = 'open'";
-                transaction.execute(query, [turn.id])
-            })?;
-            if closed > 0 {
-                recovered.made.extend(made.into_iter().map(|step| (step.id, step.change.summary)));
-                recovered.requests.extend(Some(turn.request).filter(|request| !request.is_empty()));
-            }
+            recovered.made.extend(made.into_iter().map(|step| (step.id, step.change.summary)));
+            recovered.requests.extend(Some(turn.request).filter(|request| !request.is_empty()));
+            self.untold.lock().unwrap_or_else(PoisonError::into_inner).push(turn.id);
         }
         let data = &self.store.folders().data;
         run::sweep(data).map_err(|source| StoreError::File { path: data.clone(), source })?;

@@ -42,7 +42,7 @@ fn is_open(said: &str, hour: i8) -> bool {
         named.or_else(|| word.split('.').next()?.parse().ok())
     };
     let has_half = |word: &&str| {
-        let end = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        let end = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
         SAID.contains(word) || (end != *word && ["am", "pm", "h"].contains(&end)) || word.starts_with('0')
     };
     let names = |hour: i8| words.iter().any(|word| number(word) == Some(hour));

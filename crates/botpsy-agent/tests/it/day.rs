@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use botpsy_agent::journal::What;
+use botpsy_agent::journal::{Desk, Recovered, What};
 use botpsy_agent::store::{Op, Place};
 use serde_json::Value;
 
@@ -33,6 +33,11 @@ fn bytes(root: &Path) -> Bytes {
         found.extend(rows.map(Result::unwrap));
     }
     found
+}
+
+/// Opens the desk at the time of a request.
+pub(crate) fn open(root: &Path, request: &Request) -> (Desk, Recovered) {
+    Desk::open(plot::folders(root), &request.now).unwrap()
 }
 
 /// What is to be changed for an owner, sorted.
@@ -73,7 +78,7 @@ fn check(owner: Owner) {
     plot::prepare(&root);
     let morning = bytes(&root);
     let requests = plot::requests();
-    let (desk, recovered) = plot::open(&root, &requests[0]);
+    let (desk, recovered) = open(&root, &requests[0]);
     assert!(recovered.is_empty());
     let (mut states, mut wrong) = (BTreeMap::new(), Vec::new());
     for request in &requests {
@@ -111,7 +116,7 @@ fn check(owner: Owner) {
 }
 
 fn take_all_back(
-    desk: &botpsy_agent::journal::Desk,
+    desk: &Desk,
     requests: &[Request],
     states: &BTreeMap<i64, Bytes>,
     root: &Path,

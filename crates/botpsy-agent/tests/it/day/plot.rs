@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use botpsy_agent::assistant::{Assistant, Face, Handed, How, Question, Reply, Session, Toolbox, preview};
-use botpsy_agent::journal::{Desk, Event, Recovered, Step, StepState, What};
+use botpsy_agent::journal::{Desk, Event, Step, StepState, What};
 use botpsy_agent::policy::Policy;
 use botpsy_agent::store::{Change, Folders, Op, Store, Table};
 use botpsy_chat::{ChatEvent, Scripted};
@@ -82,11 +82,6 @@ pub(crate) fn prepare(root: &Path) {
             Change { summary: String::new(), details: Vec::new(), warnings: Vec::new(), ops, result: Value::Null };
         store.apply(&change).unwrap();
     }
-}
-
-/// Opens the desk again after a request, or a part of one, was played.
-pub(crate) fn open(root: &Path, request: &Request) -> (Desk, Recovered) {
-    Desk::open(folders(root), &request.now).unwrap()
 }
 
 /// Plays a request. `tick` hears of everything that happens.
@@ -246,10 +241,10 @@ pub(crate) fn play_from(root: &Path, from: usize, owner: Owner, tick: &mut dyn F
     }
     for (i, request) in requests.iter().enumerate().skip(from) {
         tick(&format!("Begin {i}"));
-        for step in steps_done(&desk, &request.words) {
-            tick(&format!("Known {}", step.id));
-        }
         if !is_played(&desk, request, &recovered.requests) {
+            for step in steps_done(&desk, &request.words) {
+                tick(&format!("Known {}", step.id));
+            }
             let played = play(&desk, request, owner, tick);
             for told in &played.told {
                 tick(&format!("Told {told}"));
