@@ -26,6 +26,12 @@ impl Annotation {
         let (effect, output) = (Effect::CodeExecution, Output::ThirdParty);
         Annotation { effect, output, args: BTreeMap::new(), undo: Undo::None }
     }
+
+    /// A call of which nothing came: what is said then are our own words, and nothing changed.
+    pub(crate) fn of_refusals() -> Annotation {
+        let (effect, output) = (Effect::Read, Output::Service);
+        Annotation { effect, output, args: BTreeMap::new(), undo: Undo::None }
+    }
 }
 
 /// What a call does to the world.

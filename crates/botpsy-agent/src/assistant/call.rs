@@ -10,15 +10,17 @@ use super::report::{Decided, Done};
 use super::{AssistantError, Work};
 use crate::journal::Event;
 use crate::journal::audit::hex;
-use crate::policy::{Approval, Confirmation, Decision, Origin, Verdict, call_hash, decide};
+use crate::policy::{Approval, Confirmation, Context, Decision, Origin, Verdict, call_hash, decide};
 use crate::store::Change;
-use crate::tools::label_memories;
-use crate::{Plan, ToolError, World};
+use crate::tools::{label_memories, recalled};
+use crate::{Annotation, Plan, ToolError, World};
 
 /// What a call came to.
 enum Outcome {
-    /// The model is told this.
+    /// The model is told this, which the tool said.
     Result(Value),
+    /// Nothing came of it; the model is told why in our own words.
+    Refused(Value),
     /// Only the owner can say what is meant.
     AskOwner(String),
 }
@@ -32,26 +34,31 @@ impl Work<'_> {
         self.face.decided(call, &verdict);
         let begun = Instant::now();
         let outcome = match verdict.decision {
-            Decision::Deny { .. } => Outcome::Result(json!({ "error": format!("refused: {}", verdict.reason) })),
+            Decision::Deny { .. } => Outcome::Refused(json!({ "error": format!("refused: {}", verdict.reason) })),
             Decision::Allow { .. } | Decision::Ask => self.carry_out(call, &verdict)?,
         };
         let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.session.context.took_ms(ms);
+        let refused = matches!(outcome, Outcome::Refused(_));
+        // Whatever a tool says counts as its output, errors too: they name records, and anybody may have written those names.
+        let label = match refused {
+            true => Annotation::of_refusals(),
+            false => self.of.toolbox.gate().annotation(&call.name).cloned().unwrap_or_else(Annotation::unknown),
+        };
         let (result, question) = match outcome {
-            Outcome::Result(result) => (result, None),
+            Outcome::Result(result) | Outcome::Refused(result) => (result, None),
             Outcome::AskOwner(question) => (json!({ "error": question }), Some(question)),
         };
         let text = self.of.policy.secrets.hide(&result.to_string());
-        let annotation = self.of.toolbox.gate().annotation(&call.name).cloned();
-        self.session.context.result(&annotation.unwrap_or_else(crate::Annotation::unknown), call, &text);
-        let body = json!({ "call": self.written(call), "result": text, "ms": ms });
+        hear(&mut self.session.context, &label, call, &text);
+        let body = json!({ "call": self.written(call), "result": text, "ms": ms, "refused": refused });
         self.log(Event::Result, body)?;
         Ok((text, question))
     }
 
     fn carry_out(&mut self, call: &ToolCall, verdict: &Verdict) -> Result<Outcome, AssistantError> {
         let Some(tool) = self.of.toolbox.get(&call.name) else {
-            return Ok(Outcome::Result(json!({ "error": "there is no such tool" })));
+            return Ok(Outcome::Refused(json!({ "error": "there is no such tool" })));
         };
         let world = World { store: self.of.desk.store(), now: self.now };
         let plan = match tool.plan(&call.arguments, world) {
@@ -63,7 +70,7 @@ impl Work<'_> {
             Plan::Answer(answer) if verdict.decision != Decision::Ask => return Ok(Outcome::Result(answer)),
             Plan::Answer(answer) => {
                 let agreed = self.agreed(call, verdict, None)?;
-                return Ok(Outcome::Result(if agreed { answer } else { declined() }));
+                return Ok(if agreed { Outcome::Result(answer) } else { declined() });
             }
             Plan::Change(change) => change,
         };
@@ -74,7 +81,7 @@ impl Work<'_> {
             return Ok(Outcome::Result(result));
         }
         if verdict.decision == Decision::Ask && !self.agreed(call, verdict, Some(&change))? {
-            return Ok(Outcome::Result(declined()));
+            return Ok(declined());
         }
         self.make(call, verdict, change).map(Outcome::Result)
     }
@@ -133,8 +140,19 @@ impl Work<'_> {
     }
 }
 
-fn declined() -> Value {
-    json!({ "error": "the user said no" })
+fn declined() -> Outcome {
+    Outcome::Refused(json!({ "error": "the user said no" }))
+}
+
+/// Takes what a call gave into the session; what was remembered keeps the label of whoever wrote it then.
+pub(super) fn hear(context: &mut Context, annotation: &Annotation, call: &ToolCall, text: &str) {
+    match recalled(call, text) {
+        Some(memories) => {
+            let memories = memories.iter().map(|(memory, label)| (memory.as_str(), *label));
+            context.recalled(annotation, call, text, memories);
+        }
+        None => context.result(annotation, call, text),
+    }
 }
 
 /// Where a value comes from, in a word and a name.

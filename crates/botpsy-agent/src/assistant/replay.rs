@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use botpsy_text::conversation::ToolCall;
 use serde_json::Value;
 
+use super::call::hear;
 use super::toolbox::Toolbox;
 use crate::Annotation;
 use crate::journal::Event;
@@ -86,9 +87,12 @@ impl Replay {
             Event::Question => context.answered(body["answer"] == "yes"),
             Event::Result => {
                 let Some(call) = call(&body["call"]) else { return };
-                let annotation = toolbox.gate().annotation(&call.name).cloned().unwrap_or_else(Annotation::unknown);
+                let label = match body["refused"] == true {
+                    true => Annotation::of_refusals(),
+                    false => toolbox.gate().annotation(&call.name).cloned().unwrap_or_else(Annotation::unknown),
+                };
                 context.took_ms(body["ms"].as_u64().unwrap_or(0));
-                context.result(&annotation, &call, body["result"].as_str().unwrap_or_default());
+                hear(context, &label, &call, body["result"].as_str().unwrap_or_default());
             }
             _ => {}
         }

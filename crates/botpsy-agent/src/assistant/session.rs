@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use botpsy_text::conversation::{Message, Role, ToolCall};
 use jiff::Zoned;
 
+use super::call::hear;
 use super::toolbox::Toolbox;
 use crate::Annotation;
 use crate::journal::SavedMessage;
@@ -55,7 +56,7 @@ impl Session {
                         }
                         Some(call) => {
                             let annotation = toolbox.gate().annotation(&call.name).unwrap_or(&unknown);
-                            session.context.result(annotation, &call, content);
+                            hear(&mut session.context, annotation, &call, content);
                         }
                         None => session.context.untrusted("an earlier result", content),
                     }

@@ -19,6 +19,8 @@ mod sessions;
 mod steps;
 mod undo;
 
+use std::sync::{Mutex, PoisonError};
+
 use jiff::Zoned;
 use rusqlite::Transaction;
 
@@ -38,6 +40,9 @@ use run::Run;
 pub struct Desk {
     store: Store,
     run: Run,
+    /// Turns of dead processes of which the owner was not told for sure yet. They stay open until this process goes on with
+    /// something or ends well: one that is killed before it can tell leaves them to the next one.
+    untold: Mutex<Vec<i64>>,
 }
 
 /// A request of the owner that is being worked on.
@@ -57,7 +62,7 @@ impl Desk {
     pub fn open(folders: Folders, now: &Zoned) -> Result<(Desk, Recovered), StoreError> {
         let store = Store::open(folders)?;
         let run = Run::start(&store.folders().data)?;
-        let desk = Desk { store, run };
+        let desk = Desk { store, run, untold: Mutex::new(Vec::new()) };
         let recovered = desk.recover(now)?;
         Ok((desk, recovered))
     }
@@ -72,6 +77,7 @@ impl Desk {
     /// # Errors
     /// If it cannot be written down.
     pub fn begin_turn(&self, session: &str, request: &str, now: &Zoned) -> Result<Turn, StoreError> {
+        self.told()?;
         self.write(|transaction| {
             transaction.execute(
                 "INSERT INTO turns (session, run, request, state, made) VALUES (?, ?, ?, 'open', ?)",
@@ -99,9 +105,30 @@ impl Desk {
         self.write(|transaction| audit::append(transaction, entry))
     }
 
+    /// The owner was told what [`Recovered`] says.
+    fn told(&self) -> Result<(), StoreError> {
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        if untold.is_empty() {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let query = "UPDATE turns SET state = 'broken' WHERE id = ? AND state = 'open'";
+            untold.iter().try_for_each(|turn| transaction.execute(query, [turn]).map(drop))
+        })?;
+        untold.clear();
+        Ok(())
+    }
+
     /// Writes rows while nobody else does.
     fn write<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         self.store.with_rows(work)
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // Where it cannot be written, the next start tells again.
+        let _ = self.told();
     }
 }
 

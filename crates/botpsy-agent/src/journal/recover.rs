@@ -1,5 +1,7 @@
 //! What is left of processes that were killed.
 
+use std::sync::PoisonError;
+
 use jiff::Zoned;
 
 use super::audit::{Event, append};
@@ -12,6 +14,9 @@ use crate::store::{ApplyError, StoreError};
 pub struct Recovered {
     /// Changes that had begun.
     pub steps: Vec<RecoveredStep>,
+    /// Changes that were made to their end before the interruption: the number of each, and what it does in words. Whoever says the
+    /// request again must know of them.
+    pub made: Vec<(i64, String)>,
     /// Requests that were not worked on to their end, in the owner's words.
     pub requests: Vec<String>,
 }
@@ -30,7 +35,7 @@ pub struct RecoveredStep {
 impl Recovered {
     /// Whether there was nothing.
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.requests.is_empty()
+        self.steps.is_empty() && self.made.is_empty() && self.requests.is_empty()
     }
 
     /// What the owner is told, a sentence each.
@@ -40,7 +45,9 @@ impl Recovered {
             Some(problem) => format!("interrupted and not done: {}; {problem}", step.summary),
         };
         let request = |text: &String| format!("this request was interrupted before its end: \"{text}\"");
-        self.steps.iter().map(step).chain(self.requests.iter().map(request)).collect()
+        let made = |(id, summary): &(i64, String)| format!("done before the interruption: {summary} (step {id})");
+        let (steps, made) = (self.steps.iter().map(step), self.made.iter().map(made));
+        made.chain(steps).chain(self.requests.iter().map(request)).collect()
     }
 }
 
@@ -49,18 +56,14 @@ impl Desk {
     pub(super) fn recover(&self, now: &Zoned) -> Result<Recovered, StoreError> {
         let mut recovered = Recovered::default();
         for turn in self.broken_turns()? {
-            for step in self.begun(turn.id)? {
+            let made = self.of_turn(turn.id, "done")?;
+            for step in self.of_turn(turn.id, "begun")? {
                 let of = Turn { session: turn.session.clone(), id: turn.id };
                 recovered.steps.extend(self.finish(&of, &step, now)?);
             }
-            let closed = self.write(|transaction| {
-                // Another process may have been faster: then it tells.
-                let query = "UPDATE turns SET state = 'broken' WHERE id = ? AND state = 'open'";
-                transaction.execute(query, [turn.id])
-            })?;
-            if closed > 0 && !turn.request.is_empty() {
-                recovered.requests.push(turn.request);
-            }
+            recovered.made.extend(made.into_iter().map(|step| (step.id, step.change.summary)));
+            recovered.requests.extend(Some(turn.request).filter(|request| !request.is_empty()));
+            self.untold.lock().unwrap_or_else(PoisonError::into_inner).push(turn.id);
         }
         let data = &self.store.folders().data;
         run::sweep(data).map_err(|source| StoreError::File { path: data.clone(), source })?;
@@ -88,11 +91,11 @@ impl Desk {
         Ok(broken)
     }
 
-    fn begun(&self, turn: i64) -> Result<Vec<Step>, StoreError> {
-        let query = format!("{STEP} WHERE steps.turn = ? AND steps.state = 'begun' ORDER BY steps.id");
+    fn of_turn(&self, turn: i64, state: &str) -> Result<Vec<Step>, StoreError> {
+        let query = format!("{STEP} WHERE steps.turn = ? AND steps.state = ? ORDER BY steps.id");
         let steps = self.store.read_rows(|connection| {
             let mut statement = connection.prepare(&query)?;
-            statement.query_map([turn], steps::read)?.collect::<rusqlite::Result<Vec<_>>>()
+            statement.query_map((turn, state), steps::read)?.collect::<rusqlite::Result<Vec<_>>>()
         })?;
         Ok(steps.into_iter().flatten().collect())
     }

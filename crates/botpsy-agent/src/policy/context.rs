@@ -207,26 +207,30 @@ impl Context {
             }
         }
         if !matches!(annotation.effect, Effect::OpenRead | Effect::CodeExecution) {
-            for record in records::read(text).into_iter().filter(|record| !record.id.is_empty()) {
-                let titles = record.titles.into_iter().map(|shown| Title { plain: normalize(&shown), shown });
-                self.records.entry(record.id).or_default().extend(titles);
-            }
+            self.note_records(text);
         }
     }
 
-    /// What a call gave that looks into the memory: each text with the label of what wrote it then.
+    fn note_records(&mut self, text: &str) {
+        for record in records::read(text).into_iter().filter(|record| !record.id.is_empty()) {
+            let titles = record.titles.into_iter().map(|shown| Title { plain: normalize(&shown), shown });
+            self.records.entry(record.id).or_default().extend(titles);
+        }
+    }
+
+    /// What a call gave that looks into the memory: its whole text, and each memory in it with the label of what wrote it then.
     pub fn recalled<'a>(
         &mut self,
         annotation: &Annotation,
         call: &ToolCall,
+        text: &str,
         texts: impl IntoIterator<Item = (&'a str, Integrity)>,
     ) {
-        let mut all = String::new();
-        for (text, label) in texts {
-            self.memory(text, label);
-            all.push_str(text);
+        for (memory, label) in texts {
+            self.memory(memory, label);
         }
-        self.count(annotation, call, &all);
+        self.count(annotation, call, text);
+        self.note_records(text);
     }
 
     /// The owner was asked, and said yes or no.

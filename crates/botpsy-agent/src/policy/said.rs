@@ -56,7 +56,9 @@ pub(crate) fn same_time(value: &str, said: &Said, now: &Zoned) -> bool {
     let text = normalize(value);
     let read = scan(&text, now);
     let exact = |at: &Zoned| {
-        let same_day = read.days.iter().all(|day| fits(*day, at.date()));
+        let weekday = usize::from(at.weekday().to_monday_zero_offset() as u8);
+        let same_day =
+            read.days.iter().all(|day| fits(*day, at.date())) && read.weekdays.iter().all(|day| *day == weekday);
         let minute = at.time().hour() as u16 * 60 + at.time().minute() as u16;
         !(read.days.is_empty() && read.minutes.is_empty())
             && same_day
@@ -277,6 +279,7 @@ mod tests {
         check("2024-05-30 10:20", "at 12:00 on 2024-05-19", false);
         check("2023-04-25 09:00", "on April 25th 2024", false);
         check("08:00", "alarm for 7:30 tomorrow", false);
+        check("Saturday at 10 am", "add the vet on Thursday at 10 am", false);
         check("", "anything", false);
         check("2024-05-30", "Check my mail", false);
     }

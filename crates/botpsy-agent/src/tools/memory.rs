@@ -1,10 +1,12 @@
 //! What is remembered over sessions.
 
+use botpsy_text::conversation::ToolCall;
 use serde_json::{Map, Value, json};
 
 use super::args::line;
 use super::pick::{self, Candidate};
 use super::{BuiltIn, text, tool};
+use crate::policy::Integrity;
 use crate::store::{Change, Memory, Op, Table, new_id, normalize};
 use crate::{Effect, Output, Plan, Role, ToolError, Undo, World};
 
@@ -21,6 +23,24 @@ pub fn label_memories(change: &mut Change, origin: &str) {
             row.insert("origin".to_owned(), json!(origin));
         }
     }
+}
+
+/// What a call of `recall` gave, each memory with the label of whoever wrote it; `None` for anything else.
+pub(crate) fn recalled(call: &ToolCall, text: &str) -> Option<Vec<(String, Integrity)>> {
+    if call.name != "recall" {
+        return None;
+    }
+    let answer: Value = serde_json::from_str(text).ok()?;
+    let memory = |fact: &Value| {
+        let label = match fact["from"].as_str()? {
+            "user" => Integrity::User,
+            "own" => Integrity::Own,
+            // The model may have it from anybody.
+            _ => Integrity::Third,
+        };
+        Some((fact["title"].as_str()?.to_owned(), label))
+    };
+    answer["facts"].as_array()?.iter().map(memory).collect()
 }
 
 pub(super) fn tools() -> Vec<BuiltIn> {
@@ -68,7 +88,8 @@ fn remember(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolEr
 
 fn recall(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolError> {
     let there = world.store.memories(&line(arguments, "query")?, MAX_LISTED)?;
-    let facts: Vec<Value> = there.iter().map(|memory| json!({ "id": memory.id, "title": memory.text })).collect();
+    let fact = |memory: &Memory| json!({ "id": memory.id, "title": memory.text, "from": memory.origin });
+    let facts: Vec<Value> = there.iter().map(fact).collect();
     Ok(Plan::Answer(json!({ "facts": facts })))
 }
 

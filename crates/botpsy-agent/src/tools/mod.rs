@@ -15,6 +15,7 @@ mod number;
 mod pick;
 mod reminders;
 mod units;
+mod wake;
 mod when;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use crate::store::StoreError;
 use crate::{Annotation, Effect, Output, Plan, Role, Tool, ToolError, Undo, World};
 
 pub use memory::label_memories;
+pub(crate) use memory::recalled;
 pub use when::{say, say_rule, say_span};
 
 /// All of them.

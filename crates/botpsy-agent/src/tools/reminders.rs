@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::args::{line, optional_line, problem};
 use super::pick::{self, Candidate};
 use super::when::{self, Start, say, say_length, say_rule};
-use super::{BuiltIn, optional, text, tool};
+use super::{BuiltIn, optional, text, tool, wake};
 use crate::store::{Change, Op, Reminder, ReminderKind, ReminderState, Table, ics, new_id};
 use crate::{Effect, Output, Plan, Role, ToolError, Undo, World};
 
@@ -63,13 +63,13 @@ pub(super) fn tools() -> Vec<BuiltIn> {
 
 fn set_alarm(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolError> {
     let label = optional_line(arguments, "label")?.unwrap_or_else(|| "Alarm".to_owned());
-    let (due, rrule) = due(arguments, world.now)?;
+    let (due, rrule) = due(arguments, world.now, wake::prefer_morning)?;
     Ok(Plan::Change(create(ReminderKind::Alarm, label, due, rrule, world.now)))
 }
 
 fn create_reminder(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolError> {
     let text = line(arguments, "text")?;
-    let (due, rrule) = due(arguments, world.now)?;
+    let (due, rrule) = due(arguments, world.now, |at, _, _| at)?;
     Ok(Plan::Change(create(ReminderKind::Reminder, text, due, rrule, world.now)))
 }
 
@@ -82,9 +82,15 @@ fn set_timer(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolE
     Ok(Plan::Change(change))
 }
 
-/// When, and how often; nothing can ring in the past.
-fn due(arguments: &Map<String, Value>, now: &Zoned) -> Result<(Zoned, Option<String>), ToolError> {
-    let Start { at, rrule, .. } = when::moment(&line(arguments, "time")?, now)?;
+/// When, and how often; nothing can ring in the past. `prefer` chooses between the halves of the day that the words leave open.
+fn due(
+    arguments: &Map<String, Value>,
+    now: &Zoned,
+    prefer: fn(Zoned, &str, &Zoned) -> Zoned,
+) -> Result<(Zoned, Option<String>), ToolError> {
+    let words = line(arguments, "time")?;
+    let Start { at, rrule, .. } = when::moment(&words, now)?;
+    let at = prefer(at, &words, now);
     match optional_line(arguments, "repeat")?.or(rrule) {
         Some(words) => {
             let (rule, first) = when::repeat(&words, &at)?;

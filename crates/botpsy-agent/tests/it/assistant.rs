@@ -195,3 +195,51 @@ fn few_tools_are_offered_where_many_would_be_too_long() {
     let report = home.turn(&mut session, "what is on my shopping list?", &[answer("ok")], &mut face);
     assert!(report.offer.names().any(|name| name == "set_alarm"), "what was offered stays");
 }
+
+#[test]
+fn what_is_remembered_keeps_the_label_of_whoever_said_it() {
+    let home = Home::new();
+    let (mut session, mut face) = (Session::new(&now()), Says(Some(Reply::Yes), Vec::new()));
+    let model = [call("remember", json!({ "fact": "My locker is number 12" })), answer("ok")];
+    let report = home.turn(&mut session, "remember that my locker is number 12", &model, &mut face);
+    assert_eq!((report.done.len(), home.desk.store().memories("", 9).unwrap()[0].origin.as_str()), (1, "user"));
+
+    let recall = [call("recall", json!({ "query": "locker" })), answer("It is 12.")];
+    let mut session = Session::new(&now());
+    home.turn(&mut session, "which locker is mine?", &recall, &mut face);
+    assert!(!session.context().is_tainted(), "the owner's own words");
+    let saved = home.desk.messages(&session.id).unwrap().unwrap();
+    assert!(!Session::resume(&session.id, &saved, &home.toolbox, &now()).context().is_tainted());
+
+    let letter = Handed { source: "letter.txt".into(), text: "The locker is now 66, with Mallory.".into() };
+    let model = [call("remember", json!({ "fact": "The locker is now 66, with Mallory" })), answer("ok")];
+    home.handed(&mut Session::new(&now()), "remember what it says", &[letter], &model, &mut face);
+    let origins: Vec<String> =
+        home.desk.store().memories("", 9).unwrap().into_iter().map(|memory| memory.origin).collect();
+    assert!(origins.contains(&"third".to_owned()), "{origins:?}");
+    let mut session = Session::new(&now());
+    home.turn(&mut session, "which locker is mine?", &recall, &mut face);
+    assert!(session.context().is_tainted(), "one of them is by others");
+}
+
+#[test]
+fn a_refusal_is_no_text_by_others() {
+    let home = Home::new();
+    let (mut session, mut face) = (Session::new(&now()), Says(Some(Reply::Yes), Vec::new()));
+    let model = [
+        call("set_alarm_clock", json!({ "time": "7 am" })),
+        call("set_alarm", json!({ "time": "7 am" })),
+        answer("ok"),
+    ];
+    let report = home.turn(&mut session, "set an alarm for 7 am", &model, &mut face);
+    assert_eq!((report.done.len(), face.1.len(), session.context().is_tainted()), (1, 0, false));
+}
+
+#[test]
+fn an_error_with_titles_counts_as_what_the_tool_says() {
+    let home = Home::new();
+    let (mut session, mut face) = (Session::new(&now()), Says(Some(Reply::Yes), Vec::new()));
+    let model = [call("append_note", json!({ "note": "shopping", "text": "milk" })), answer("There is none.")];
+    home.turn(&mut session, "add milk to the shopping note", &model, &mut face);
+    assert!(session.context().is_tainted(), "the error names the notes that there are");
+}

@@ -3,11 +3,13 @@
 
 mod assistant;
 mod calendar;
+mod day;
 mod desk;
 mod filled;
 mod firing;
 mod foreign;
 mod import;
+mod killed;
 mod lists;
 mod little_tools;
 mod memory;
