@@ -115,7 +115,10 @@ impl Desk {
         }
         ops.push(op(&reminder.id, Some(before), after));
         if let Some(missed) = due.missed.as_ref().filter(|missed| missed.id != reminder.id) {
-            ops.push(op(&missed.id, None, missed.row()));
+            // It is there already when the owner took a later change back: then it was told, or will be.
+            if self.store.row_in(transaction, Table::Reminders, &missed.id)?.is_none() {
+                ops.push(op(&missed.id, None, missed.row()));
+            }
         }
         for told in due.missed.iter().chain(&due.fired) {
             append(transaction, &entry(told, now))?;

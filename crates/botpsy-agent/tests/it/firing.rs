@@ -167,3 +167,21 @@ fn of_many_that_look_one_tells() {
     assert_eq!(desk.verify_log().unwrap().unwrap().0, 2 * EACH as i64);
     assert!(desk.missed().unwrap().is_empty());
 }
+
+#[test]
+fn what_is_set_back_is_missed_again_without_a_second_row() {
+    let root = folder();
+    let desk = open(&root);
+    put(&desk, "pills", "2026-11-30T08:00", Some("FREQ=DAILY"));
+    let before = desk.store().reminders(&[ReminderState::Waiting]).unwrap().remove(0);
+    assert_eq!(fire(&desk, "2026-11-30T20:00").len(), 1);
+    let after = desk.store().reminders(&[ReminderState::Waiting]).unwrap().remove(0);
+    let (id, table) = ("pills".to_owned(), Table::Reminders);
+    let op = Op::Row { table, id, before: Some(after.row()), after: Some(before.row()) };
+    let back =
+        Change { summary: "Back".to_owned(), details: vec![], warnings: vec![], ops: vec![op], result: Value::Null };
+    desk.store().apply(&back).unwrap();
+    assert_eq!(fire(&desk, "2026-11-30T20:00").len(), 1);
+    assert_eq!(desk.missed().unwrap().len(), 1);
+    assert_eq!(due(&desk), "2026-12-01 08:00");
+}

@@ -21,6 +21,9 @@ use tell::Teller;
 /// Other programs add and change reminders, and clocks are set: nothing is waited for longer than this.
 const LOOK_AGAIN: Duration = Duration::from_secs(20);
 
+/// Nothing is looked at more often: what is due and cannot be written down is tried again, not all the time.
+const REST: Duration = Duration::from_millis(200);
+
 pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     if args.unit {
         return unit::print();
@@ -66,7 +69,7 @@ fn look(desk: &Desk, settings: &Settings, teller: &Teller) -> anyhow::Result<()>
 fn until_next(desk: &Desk, settings: &Settings) -> anyhow::Result<Duration> {
     let Some(due) = desk.next_due().map_err(desk::error)? else { return Ok(LOOK_AGAIN) };
     let left = due.duration_since(&settings.now());
-    Ok(Duration::try_from(left).unwrap_or_default().min(LOOK_AGAIN))
+    Ok(Duration::try_from(left).unwrap_or_default().clamp(REST, LOOK_AGAIN))
 }
 
 /// The right to tell reminders of this data; it ends with the process.

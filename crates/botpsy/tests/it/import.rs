@@ -1,5 +1,6 @@
 //! `botpsy import`.
 
+use botpsy_agent::journal::What;
 use expect_test::expect;
 
 use crate::owner::{Owner, event};
@@ -21,6 +22,12 @@ fn events_are_shown_then_taken_over() {
     "#]]
     .assert_eq(&owner.run(&["import", file, "--yes"]).ok());
     assert!(owner.read("calendar/a.ics").contains("SUMMARY:One"));
+    let (desk, now) = owner.desk();
+    let steps = desk.undoable(&What::Last).unwrap();
+    assert!(desk.undo(&steps, &now).1.is_none());
+    assert!(!owner.home.join("calendar/a.ics").exists());
+    drop(desk);
+    assert_eq!(owner.run(&["import", file, "--yes", "--json"]).json()["step"], 3);
     // A second time there is nothing new.
     let json = owner.run(&["import", file, "--yes", "--json"]).json();
     assert_eq!((&json["new"], &json["imported"], &json["step"]), (&0.into(), &false.into(), &serde_json::Value::Null));

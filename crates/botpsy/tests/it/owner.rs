@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use botpsy_agent::journal::Desk;
 use botpsy_agent::store::{Change, Folders, Op, Reminder, ReminderKind, ReminderState, Store, Table};
 use jiff::{Timestamp, Zoned};
 use serde_json::Value;
@@ -40,10 +41,20 @@ impl Owner {
         fs::read_to_string(self.home.join(path)).unwrap()
     }
 
+    fn folders(&self) -> Folders {
+        let [data, calendar, notes] = ["", "calendar", "notes"].map(|name| self.home.join(name));
+        Folders { data, calendar, notes }
+    }
+
+    /// The data, as a program has it.
+    pub(crate) fn desk(&self) -> (Desk, Zoned) {
+        let now = Zoned::now();
+        (Desk::open(self.folders(), &now).unwrap().0, now)
+    }
+
     /// Puts one reminder there.
     pub(crate) fn remind(&self, id: &str, kind: ReminderKind, due: &Zoned, rrule: Option<&str>) {
-        let [data, calendar, notes] = ["", "calendar", "notes"].map(|name| self.home.join(name));
-        let store = Store::open(Folders { data, calendar, notes }).unwrap();
+        let store = Store::open(self.folders()).unwrap();
         let (id, text, rrule) = (id.to_owned(), format!("the {id}"), rrule.map(str::to_owned));
         let (state, made) = (ReminderState::Waiting, Timestamp::UNIX_EPOCH);
         let reminder = Reminder { id: id.clone(), kind, text, due: due.clone(), rrule, state, made };
