@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use botpsy_agent::assistant::{Assistant, End, Face, Handed, How, Question, Reply, Report, Session, Toolbox};
+use botpsy_agent::assistant::{
+    Assistant, AssistantError, End, Face, Handed, How, Question, Reply, Report, Session, Toolbox,
+};
 use botpsy_agent::journal::{Desk, StepState, What};
 use botpsy_agent::policy::Policy;
 use botpsy_chat::Scripted;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use crate::desk::{folder, folders};
 
 /// Says the same to every question, and keeps them.
-struct Says(Option<Reply>, Vec<String>);
+pub(crate) struct Says(pub(crate) Option<Reply>, pub(crate) Vec<String>);
 
 impl Face for Says {
     fn is_there(&self) -> bool {
@@ -25,12 +27,12 @@ impl Face for Says {
     }
 }
 
-fn now() -> Zoned {
+pub(crate) fn now() -> Zoned {
     "2026-11-30T12:00:00[Europe/Berlin]".parse().unwrap()
 }
 
 /// What a model writes to make a call.
-fn call(name: &str, arguments: Value) -> String {
+pub(crate) fn call(name: &str, arguments: Value) -> String {
     let parameter = |(name, value): (&String, &Value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         format!("<parameter={name}>\n{text}\n</parameter>\n")
@@ -39,29 +41,29 @@ fn call(name: &str, arguments: Value) -> String {
     format!("I do it.\n</think>\n\n<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>")
 }
 
-fn answer(text: &str) -> String {
+pub(crate) fn answer(text: &str) -> String {
     format!("Done.\n</think>\n\n{text}")
 }
 
-struct Home {
-    desk: Desk,
-    policy: Policy,
-    toolbox: Toolbox,
-    how: How,
+pub(crate) struct Home {
+    pub(crate) desk: Desk,
+    pub(crate) policy: Policy,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) how: How,
 }
 
 impl Home {
-    fn new() -> Home {
+    pub(crate) fn new() -> Home {
         let (desk, recovered) = Desk::open(folders(&folder()), &now()).unwrap();
         assert!(recovered.is_empty());
         Home { desk, policy: Policy::default(), toolbox: Toolbox::default(), how: How::default() }
     }
 
-    fn turn(&self, session: &mut Session, request: &str, model: &[String], face: &mut Says) -> Report {
+    pub(crate) fn turn(&self, session: &mut Session, request: &str, model: &[String], face: &mut Says) -> Report {
         self.handed(session, request, &[], model, face)
     }
 
-    fn handed(
+    pub(crate) fn handed(
         &self,
         session: &mut Session,
         request: &str,
@@ -69,6 +71,27 @@ impl Home {
         model: &[String],
         face: &mut Says,
     ) -> Report {
+        self.work(session, request, handed, model, face).unwrap()
+    }
+
+    pub(crate) fn try_turn(
+        &self,
+        session: &mut Session,
+        request: &str,
+        model: &[String],
+        face: &mut Says,
+    ) -> Result<Report, AssistantError> {
+        self.work(session, request, &[], model, face)
+    }
+
+    fn work(
+        &self,
+        session: &mut Session,
+        request: &str,
+        handed: &[Handed],
+        model: &[String],
+        face: &mut Says,
+    ) -> Result<Report, AssistantError> {
         let provider = Scripted::new(model.iter().map(String::as_str));
         let assistant = Assistant {
             provider: &provider,
@@ -77,7 +100,7 @@ impl Home {
             policy: &self.policy,
             how: &self.how,
         };
-        assistant.turn(session, request, handed, face, &AtomicBool::new(false), &now()).unwrap()
+        assistant.turn(session, request, handed, face, &AtomicBool::new(false), &now())
     }
 
     fn events(&self) -> Vec<String> {

@@ -16,6 +16,7 @@ mod memory;
 mod notes;
 mod policy;
 mod reminders;
+mod replay;
 mod series;
 mod store;
 mod time;
