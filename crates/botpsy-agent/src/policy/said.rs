@@ -57,8 +57,8 @@ pub(crate) fn same_time(value: &str, said: &Said, now: &Zoned) -> bool {
     let read = scan(&text, now);
     let exact = |at: &Zoned| {
         let weekday = usize::from(at.weekday().to_monday_zero_offset() as u8);
-        let same_day = read.days.iter().all(|day| fits(*day, at.date()))
-            && read.weekdays.iter().all(|day| *day == weekday);
+        let same_day =
+            read.days.iter().all(|day| fits(*day, at.date())) && read.weekdays.iter().all(|day| *day == weekday);
         let minute = at.time().hour() as u16 * 60 + at.time().minute() as u16;
         !(read.days.is_empty() && read.minutes.is_empty())
             && same_day

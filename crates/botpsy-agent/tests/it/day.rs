@@ -25,7 +25,10 @@ fn bytes(root: &Path) -> Bytes {
     }
     let database = rusqlite::Connection::open(root.join("data/botpsy.db")).unwrap();
     for (table, columns) in [
-        ("reminders", "kind || '|' || text || '|' || due || '|' || zone || '|' || coalesce(rrule, '') || '|' || state || made"),
+        (
+            "reminders",
+            "kind || '|' || text || '|' || due || '|' || zone || '|' || coalesce(rrule, '') || '|' || state || made",
+        ),
         ("memories", "text || '|' || origin || '|' || made"),
     ] {
         let mut statement = database.prepare(&format!("SELECT id, {columns} FROM {table}")).unwrap();
@@ -102,8 +105,12 @@ fn check(owner: Owner) {
         assert_eq!(changed(&before, &bytes(&root)), places, "{of}: nothing else");
         assert_eq!(played.told, Vec::<String>::new(), "{of}");
         if owner == Owner::Attentive {
-            let asked: Vec<String> =
-                request.row["asked"].as_array().into_iter().flatten().map(|it| it.as_str().unwrap().to_owned()).collect();
+            let asked: Vec<String> = request.row["asked"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|it| it.as_str().unwrap().to_owned())
+                .collect();
             wrong.extend(unlike(&format!("{of}: questions"), &played.asked, &asked));
         }
         states.extend(new.iter().filter(|step| step.undoes.is_none()).map(|step| step.id).zip(seen));
@@ -115,12 +122,7 @@ fn check(owner: Owner) {
     fs::remove_dir_all(&root).unwrap();
 }
 
-fn take_all_back(
-    desk: &Desk,
-    requests: &[Request],
-    states: &BTreeMap<i64, Bytes>,
-    root: &Path,
-) {
+fn take_all_back(desk: &Desk, requests: &[Request], states: &BTreeMap<i64, Bytes>, root: &Path) {
     let now = &requests.last().unwrap().now;
     while let Ok(steps) = desk.undoable(&What::Last) {
         let (undone, error) = desk.undo(&steps, now);

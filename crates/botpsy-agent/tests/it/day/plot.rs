@@ -123,9 +123,8 @@ pub(crate) fn is_played(desk: &Desk, request: &Request, open: &[String]) -> bool
     }
     let rows = desk.log_rows(None).unwrap();
     let turns = turns(desk, &request.words);
-    let is_answer = |row: &botpsy_agent::journal::audit::Row| {
-        row.entry.event == Event::Answer && turns.contains(&row.entry.turn)
-    };
+    let is_answer =
+        |row: &botpsy_agent::journal::audit::Row| row.entry.event == Event::Answer && turns.contains(&row.entry.turn);
     !open.contains(&request.words) && rows.iter().any(is_answer)
 }
 
