@@ -11,6 +11,7 @@ import json
 import sqlite3
 import sys
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -42,8 +43,6 @@ def notes(folder):
 
 
 def due(text):
-    from datetime import datetime
-
     return local(datetime.fromisoformat(text.replace("Z", "+00:00")))
 
 
@@ -62,7 +61,8 @@ def view(root):
 
 
 def difference(before, after):
-    return sorted([f"+ {line}" for line in (after - before).elements()] + [f"- {line}" for line in (before - after).elements()])
+    come = [f"+ {line}" for line in (after - before).elements()]
+    return sorted(come + [f"- {line}" for line in (before - after).elements()])
 
 
 def expected():

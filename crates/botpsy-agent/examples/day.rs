@@ -6,7 +6,7 @@
 //!
 //! Without `--from` the folder is prepared first. Prints a line when a request begins and when it ends, what was repaired, and
 //! what was told. A request that was played to its end before is left out; of one that was interrupted, what was told to be done.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../tests/it/day/plot.rs"]
 mod plot;

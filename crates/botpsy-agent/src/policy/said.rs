@@ -55,6 +55,9 @@ impl Said {
 pub(crate) fn same_time(value: &str, said: &Said, now: &Zoned) -> bool {
     let text = normalize(value);
     let read = scan(&text, now);
+    if !end_is_said(value, said, now) {
+        return false;
+    }
     let exact = |at: &Zoned| {
         let weekday = usize::from(at.weekday().to_monday_zero_offset() as u8);
         let same_day =
@@ -81,6 +84,15 @@ pub(crate) fn same_time(value: &str, said: &Said, now: &Zoned) -> bool {
     // A time of day that nobody spoke of is the model's own; the day must then be the owner's.
     let free_minutes = said.minutes.is_empty() && !read.days.is_empty();
     days && weekdays && (minutes || free_minutes)
+}
+
+/// Whether the hour at which a span ends, if the value is one, was spoken of.
+fn end_is_said(value: &str, said: &Said, now: &Zoned) -> bool {
+    let Reading::Range(_, to) = time::read(value, now) else { return true };
+    let minute_of = |at: &Zoned| at.time().hour() as u16 * 60 + at.time().minute() as u16;
+    let end = minute_of(&to);
+    let is_end = |minute: u16| minute == end;
+    end == 0 || said.minutes.iter().flatten().copied().any(is_end) || said.instants.iter().map(minute_of).any(is_end)
 }
 
 fn fits(day: Day, date: Date) -> bool {
@@ -271,6 +283,9 @@ mod tests {
         check("12:00", "tomorrow at noon", true);
         check("7:30", "at 7:30 pm", true);
         check("2024-05-19", "lunch on Sunday", true);
+        for value in ["from 3 to 4", "3 to 4", "3 pm", "4 pm", "15:00", "2024-05-17 15:00", "2024-05-17T16:00:00"] {
+            check(value, "a meeting on Friday from 3 to 4", true);
+        }
     }
 
     #[test]
@@ -280,6 +295,9 @@ mod tests {
         check("2023-04-25 09:00", "on April 25th 2024", false);
         check("08:00", "alarm for 7:30 tomorrow", false);
         check("Saturday at 10 am", "add the vet on Thursday at 10 am", false);
+        for value in ["5 pm", "from 3 to 5", "2024-05-17T17:00:00"] {
+            check(value, "a meeting on Friday from 3 to 4", false);
+        }
         check("", "anything", false);
         check("2024-05-30", "Check my mail", false);
     }

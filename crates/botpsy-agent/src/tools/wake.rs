@@ -55,13 +55,13 @@ fn is_open(said: &str, hour: i8) -> bool {
         let named = HOURS.iter().position(|name| *name == word).and_then(|at| i8::try_from(at + 1).ok());
         named.or_else(|| word.split('.').next()?.parse().ok())
     };
-    let has_half = |word: &&str| {
+    let has_half = |word: &str| {
         let end = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        SAID.contains(word) || (end != *word && ["am", "pm", "h"].contains(&end)) || word.starts_with('0')
+        SAID.contains(&word) || (end != word && ["am", "pm", "h"].contains(&end)) || word.starts_with('0')
     };
     let names = |hour: i8| words.iter().any(|word| number(word) == Some(hour));
     let is_next = words.contains(&"to") && names(hour + 1);
-    !words.iter().any(|word| has_half(&word)) && !names(hour + 12) && (names(hour) || is_next)
+    !words.iter().any(|word| has_half(word)) && !names(hour + 12) && (names(hour) || is_next)
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ struct Said {
 
 /// Not a test but the child, when it is told where to play and when to die.
 #[test]
+#[allow(clippy::print_stdout)]
 fn child() {
     let Ok(root) = std::env::var("BOTPSY_DAY") else { return };
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());

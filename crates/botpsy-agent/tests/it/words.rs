@@ -83,7 +83,7 @@ fn words_are_understood() {
         event gestern: When is `gestern`? ("gestern" is not English: say the time in English or in digits, as in 2026-12-01 15:00)
         alarm 7 am: Tuesday 1 December 2026, 07:00 (Europe/Berlin)
         alarm tomorrow at 7: Tuesday 1 December 2026, 07:00 (Europe/Berlin)
-        alarm every weekday at 6:30: Monday 30 November 2026, 18:30 (Europe/Berlin); every week on Monday, Tuesday, Wednesday, Thursday, Friday
+        alarm every weekday at 6:30: Tuesday 1 December 2026, 06:30 (Europe/Berlin); every week on Monday, Tuesday, Wednesday, Thursday, Friday
         alarm every day: At what time, for `every day`?
         alarm tomorrow: At what time, for `tomorrow`?
         alarm in 20 minutes: Monday 30 November 2026, 12:20 (Europe/Berlin)
