@@ -6,7 +6,6 @@
 mod answer;
 mod args;
 mod commands;
-mod desk;
 mod embedded;
 mod failure;
 mod home;

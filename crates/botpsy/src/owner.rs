@@ -24,8 +24,7 @@ impl Home {
         let settings = Settings::load()?;
         let folders = settings.folders();
         let is_new = !folders.calendar.exists() || !folders.notes.exists();
-        let (desk, recovered) = Desk::open(folders, &settings.now()).map_err(store_error)?;
-        recovered.notes().iter().for_each(|note| output::note(note));
+        let desk = open(&settings)?;
         if is_new && !quiet {
             let folders = desk.store().folders();
             let (calendar, notes) = (shown(&folders.calendar), shown(&folders.notes));
@@ -45,6 +44,13 @@ impl Home {
     }
 }
 
+/// Opens the owner's data, and tells what an interruption has left.
+pub(crate) fn open(settings: &Settings) -> anyhow::Result<Desk> {
+    let (desk, recovered) = Desk::open(settings.folders(), &settings.now()).map_err(store_error)?;
+    recovered.notes().iter().for_each(|note| output::note(note));
+    Ok(desk)
+}
+
 /// How this model is asked. The demonstration model was made for a handful of tools without descriptions: shown more, it declines.
 pub(crate) fn how(model: &ChatModel) -> How {
     match model.remark() {
@@ -60,8 +66,8 @@ fn shown(path: &Path) -> String {
 /// An error of the owner's data, with the next step.
 pub(crate) fn store_error(error: StoreError) -> anyhow::Error {
     let help = match &error {
-        StoreError::Later { .. } => "take a later version of this program",
-        _ => "check that this can be read and written; `botpsy config` shows where everything is",
+        StoreError::Later { .. } => "use the newer version of this program that wrote it",
+        _ => "check that this can be read and written; `botpsy doctor` looks what is wrong",
     };
     failed(error, help)
 }

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Span, Timestamp, Zoned};
 use crate::args::AgendaArgs;
 use crate::failure::{Exit, OrFail, bad_input};
 use crate::settings::Settings;
-use crate::{desk, output};
+use crate::{output, owner};
 
 /// Days that are shown when nobody says.
 const DAYS: i32 = 8;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &AgendaArgs) -> anyhow::Result<Exit> {
     let settings = Settings::load()?;
     let now = now(args, &settings)?;
     let (from, to) = span(&args.when.join(" "), &now)?;
-    let desk = desk::open(&settings)?;
+    let desk = owner::open(&settings)?;
     let agenda = Agenda::read(desk.store(), &now, from, to)?;
     match args.json {
         true => output::json(&agenda.json())?,
@@ -88,9 +88,9 @@ fn span(words: &str, now: &Zoned) -> anyhow::Result<(Zoned, Zoned)> {
 
 impl Agenda {
     fn read(store: &Store, now: &Zoned, from: Zoned, to: Zoned) -> anyhow::Result<Agenda> {
-        let events = store.events(&from, &to).map_err(desk::error)?;
-        let mut missed = store.reminders(&[ReminderState::Missed]).map_err(desk::error)?;
-        let waiting = store.reminders(&[ReminderState::Waiting]).map_err(desk::error)?;
+        let events = store.events(&from, &to).map_err(owner::store_error)?;
+        let mut missed = store.reminders(&[ReminderState::Missed]).map_err(owner::store_error)?;
+        let waiting = store.reminders(&[ReminderState::Waiting]).map_err(owner::store_error)?;
         // Nothing ran that could have told them.
         let is_late = |reminder: &&Reminder| now.duration_since(&reminder.due) > LATE;
         missed.extend(waiting.iter().filter(is_late).cloned());

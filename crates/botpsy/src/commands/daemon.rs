@@ -15,7 +15,7 @@ use botpsy_agent::store::Reminder;
 use crate::args::DaemonArgs;
 use crate::failure::{Exit, OrFail, failed};
 use crate::settings::Settings;
-use crate::{desk, output};
+use crate::{output, owner};
 use tell::Teller;
 
 /// Other programs add and change reminders, and clocks are set: nothing is waited for longer than this.
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
         return unit::print();
     }
     let settings = Settings::load()?;
-    let desk = desk::open(&settings)?;
+    let desk = owner::open(&settings)?;
     let teller = Teller::new(args.json);
     if args.once {
         look(&desk, &settings, &teller)?;
@@ -52,10 +52,10 @@ fn look(desk: &Desk, settings: &Settings, teller: &Teller) -> anyhow::Result<()>
     let now = settings.now();
     let mut fired: Vec<Reminder> = Vec::new();
     let mut keep = |reminder: &Reminder| fired.push(reminder.clone());
-    desk.fire_due(&now, &mut keep).map_err(desk::error)?;
+    desk.fire_due(&now, &mut keep).map_err(owner::store_error)?;
     if teller.has_listener() {
-        for missed in desk.missed().map_err(desk::error)? {
-            if desk.dismiss(&missed, &now).map_err(desk::error)? {
+        for missed in desk.missed().map_err(owner::store_error)? {
+            if desk.dismiss(&missed, &now).map_err(owner::store_error)? {
                 teller.tell(&missed, &now)?;
             }
         }
@@ -67,7 +67,7 @@ fn look(desk: &Desk, settings: &Settings, teller: &Teller) -> anyhow::Result<()>
 
 /// How long to wait. The clock is asked each time: it may have been set, or the machine asleep.
 fn until_next(desk: &Desk, settings: &Settings) -> anyhow::Result<Duration> {
-    let Some(due) = desk.next_due().map_err(desk::error)? else { return Ok(LOOK_AGAIN) };
+    let Some(due) = desk.next_due().map_err(owner::store_error)? else { return Ok(LOOK_AGAIN) };
     let left = due.duration_since(&settings.now());
     Ok(Duration::try_from(left).unwrap_or_default().clamp(REST, LOOK_AGAIN))
 }

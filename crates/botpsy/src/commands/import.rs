@@ -13,7 +13,7 @@ use crate::args::ImportArgs;
 use crate::failure::{Exit, OrFail, bad_input};
 use crate::output::Screen;
 use crate::settings::Settings;
-use crate::{desk, output};
+use crate::{output, owner};
 
 /// Names that are shown before one agrees.
 const MAX_NAMED: usize = 12;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         return Err(bad_input(anyhow!("{name}: neither an .ics file nor a folder"), help));
     }
     let settings = Settings::load()?;
-    let desk = desk::open(&settings)?;
+    let desk = owner::open(&settings)?;
     let store = desk.store();
     let import = if is_folder { store.import_notes(&args.from) } else { store.import_ics(&args.from) };
     let import = import.or_bad_input(help)?;
@@ -50,10 +50,10 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
 
 /// One step in a turn of its own, so that it can be taken back as a whole.
 fn carry_out(desk: &Desk, change: &Change, from: &str, now: &Zoned) -> anyhow::Result<i64> {
-    let turn = desk.begin_turn(&new_id("import-"), &format!("import {from}"), now).map_err(desk::error)?;
+    let turn = desk.begin_turn(&new_id("import-"), &format!("import {from}"), now).map_err(owner::store_error)?;
     let call = json!({ "name": "import", "arguments": { "from": from } });
     let made = desk.make(&turn, &call, change, now);
-    desk.end_turn(&turn).map_err(desk::error)?;
+    desk.end_turn(&turn).map_err(owner::store_error)?;
     made.or_failed("run it again: what is there by now stays as it is")
 }
 

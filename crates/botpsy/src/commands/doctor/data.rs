@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{self, Command};
 
 use super::{Check, State, size};
-use crate::desk;
 use crate::failure::message;
+use crate::owner;
 use crate::settings::{Origin, Settings};
 
 /// With less space on the disk a note may not be written.
@@ -60,7 +60,7 @@ fn space(path: &Path) -> Option<Check> {
 
 fn database(settings: &Settings) -> Vec<Check> {
     let backup = "copy the data folder away before anything else; then put a backup of botpsy.db in its place";
-    let desk = match desk::open(settings) {
+    let desk = match owner::open(settings) {
         Ok(desk) => desk,
         Err(error) => return vec![Check::problem("database", message(&error), backup)],
     };
