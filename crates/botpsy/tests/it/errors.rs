@@ -153,7 +153,7 @@ fn tools_that_are_none() {
 #[test]
 fn flags_out_of_range() {
     check(
-        &["ask", "--temp", "-1", "hi"],
+        &["ask", "--tools", crate::ask::TOOLS, "--temp", "-1", "hi"],
         "",
         expect![[r#"
             note: this is a small demonstration model: it declines too often and copies arguments badly; give a better one with -m FILE
