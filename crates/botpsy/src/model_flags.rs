@@ -1,6 +1,6 @@
 //! What the flags about models and sampling mean.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use botpsy_chat::{ChatError, ChatModel, LoadOptions, ModelSource, Overrides, Vocabulary};
 use botpsy_engine::{Error as EngineError, PenaltyScope, SamplerOrder};
@@ -8,14 +8,24 @@ use botpsy_kernels::attention::KvType;
 use botpsy_model::Activations;
 
 use crate::args::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs, ThinkingArgs};
-use crate::embedded;
-use crate::failure::{bad_input, failed};
+use crate::failure::{OrFail, bad_input, failed};
+use crate::settings::Settings;
+use crate::{embedded, home};
 
 /// The model that a `-m` names.
 pub(crate) fn source(model: &Path) -> ModelSource {
     match model.to_str() {
         Some("embedded") => embedded::source(),
         _ => ModelSource::Path(model.to_owned()),
+    }
+}
+
+/// The model that the flag names, or the settings, or the embedded one.
+pub(crate) fn file(args: &ModelArgs) -> anyhow::Result<PathBuf> {
+    match &args.model {
+        Some(file) => Ok(file.clone()),
+        None if home::config_folder().is_none() => Ok(PathBuf::from("embedded")),
+        None => Ok(Settings::load()?.model.value),
     }
 }
 
@@ -27,18 +37,20 @@ pub(crate) fn vocabulary(model: &Path) -> anyhow::Result<Vocabulary> {
 
 /// Loads a model, with sampling flags in force for all its requests, and tells what was not as asked.
 pub(crate) fn load(args: &LoadArgs, overrides: Overrides) -> anyhow::Result<ChatModel> {
+    let file = file(&args.model)?;
+    check(&overrides)?;
     let context = args.ctx.map(|tokens| tokens as usize);
-    let options = LoadOptions { context, overrides, ..load_options(&args.model) };
-    let model = ChatModel::load(&source(&args.model.model), &options).map_err(model_error)?;
+    let options = LoadOptions { context, overrides, ..load_options(&args.model, &file) };
+    let model = ChatModel::load(&source(&file), &options).map_err(model_error)?;
     for notice in model.notices() {
         crate::output::note(&notice.to_string());
     }
     Ok(model)
 }
 
-/// How the flags have a model compute.
-pub(crate) fn load_options(args: &ModelArgs) -> LoadOptions {
-    let is_embedded = matches!(source(&args.model), ModelSource::Embedded(..));
+/// How the flags have the model of this file compute.
+pub(crate) fn load_options(args: &ModelArgs, file: &Path) -> LoadOptions {
+    let is_embedded = matches!(source(file), ModelSource::Embedded(..));
     // The products of the embedded model are too small to share: on a busy machine an answer takes at most 0.11 s on one
     // thread, and up to 0.95 s on two, which wait for each other at each product (checks/ask_latency.sh).
     let alone = is_embedded && std::env::var_os("BOTPSY_THREADS").is_none_or(|n| n.is_empty());

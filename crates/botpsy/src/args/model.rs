@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// A GGUF file, a safetensors folder, or `embedded` (a small demonstration model)
-    #[arg(short, long, value_name = "FILE", default_value = "embedded")]
-    pub(crate) model: PathBuf,
+    /// A GGUF file, a safetensors folder, or `embedded` (a small demonstration model) [default: the settings' model, or embedded]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
     /// Threads to compute with [default: BOTPSY_THREADS, or as many as the system grants; 1 for the embedded model]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,

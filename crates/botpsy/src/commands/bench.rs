@@ -5,7 +5,7 @@ mod spread;
 mod steps;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -74,15 +74,11 @@ fn cases(args: &BenchArgs) -> anyhow::Result<Vec<BenchCase>> {
 
 /// Measures and prints, one thing after the other.
 fn measure_all(args: &BenchArgs, cases: &[BenchCase], cancel: &AtomicBool) -> Result<(), Halt> {
-    let flags = ModelArgs {
-        model: args.model.clone().unwrap_or_else(|| PathBuf::from("embedded")),
-        threads: args.threads,
-        kv: args.kv,
-        act: args.act,
-    };
+    let file = args.model.clone().unwrap_or_else(|| PathBuf::from("embedded"));
+    let flags = ModelArgs { model: Some(file.clone()), threads: args.threads, kv: args.kv, act: args.act };
     let options = match cases {
         [] => LoadOptions { threads: args.threads.map(usize::from), ..LoadOptions::default() },
-        _ => model_flags::load_options(&flags),
+        _ => model_flags::load_options(&flags, &file),
     };
     let ctx = options.compute_context().map_err(model_flags::model_error)?;
     let mut limits = None;
@@ -93,7 +89,7 @@ fn measure_all(args: &BenchArgs, cases: &[BenchCase], cancel: &AtomicBool) -> Re
     if cases.is_empty() {
         return Ok(());
     }
-    let loaded = Loaded::new(&flags, &options, ctx, cases)?;
+    let loaded = Loaded::new(&file, &options, ctx, cases)?;
     if !args.json {
         output::result(loaded.heading().as_bytes())?;
     }
@@ -130,10 +126,10 @@ struct Loaded {
 
 impl Loaded {
     /// Loads the weights alone: no tokenizer, no template.
-    fn new(flags: &ModelArgs, options: &LoadOptions, ctx: Context, cases: &[BenchCase]) -> anyhow::Result<Loaded> {
+    fn new(file: &Path, options: &LoadOptions, ctx: Context, cases: &[BenchCase]) -> anyhow::Result<Loaded> {
         let started = Instant::now();
         let open = || -> Result<_, ChatError> {
-            let checkpoint = model_flags::source(&flags.model).open()?;
+            let checkpoint = model_flags::source(file).open()?;
             Ok((checkpoint.config()?.context_length, checkpoint))
         };
         let (made_for, checkpoint) = open().map_err(model_flags::model_error)?;

@@ -19,8 +19,9 @@ pub(crate) fn run(args: &LogitsArgs) -> anyhow::Result<Exit> {
         return Err(bad_input(anyhow!("standard input: the array of token ids is empty"), "give at least one id"));
     }
     let flags = &args.model;
-    let options = model_flags::load_options(flags);
-    if let (Ok(out), Ok(model)) = (args.out.canonicalize(), std::path::Path::new(&flags.model).canonicalize())
+    let file = model_flags::file(flags)?;
+    let options = model_flags::load_options(flags, &file);
+    if let (Ok(out), Ok(model)) = (args.out.canonicalize(), file.canonicalize())
         && out.starts_with(&model)
     {
         let error = anyhow!("{}: is the model itself", args.out.display());
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &LogitsArgs) -> anyhow::Result<Exit> {
     }
     let load = || -> Result<(Context, Model), ChatError> {
         let ctx = options.compute_context()?;
-        let checkpoint = model_flags::source(&flags.model).open()?;
+        let checkpoint = model_flags::source(&file).open()?;
         let model = Model::load(&ctx, &checkpoint, options.activations)?;
         Ok((ctx, model))
     };

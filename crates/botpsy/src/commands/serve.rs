@@ -23,6 +23,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let overrides = overrides(args, &mut template_kwargs)?;
     check(args, &overrides)?;
     let template = args.chat_template_file.as_deref().map(input::chat_template).transpose()?;
+    let file = model_flags::file(&args.load.model)?;
     let keys = keys(args)?;
     if keys.is_empty() && !args.host.is_loopback() {
         let error = anyhow!("--host {}: other machines could connect, and no key is set", args.host);
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let address = SocketAddr::new(args.host, args.port);
     let server = Server::bind(Options {
         address,
-        name: name(args),
+        name: name(args, &file),
         keys: keys.clone(),
         origins: args.cors_origin.clone(),
         parallel: usize::from(args.parallel),
@@ -63,9 +64,9 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
             cache_bytes,
             progress,
             prefix_folder: prefix_folder(args),
-            ..model_flags::load_options(&args.load.model)
+            ..model_flags::load_options(&args.load.model, &file)
         };
-        let source = model_flags::source(&args.load.model.model);
+        let source = model_flags::source(&file);
         let model = ChatModel::load(&source, &options).map_err(model_flags::model_error)?;
         for notice in model.notices() {
             output::note(&notice.to_string());
@@ -99,9 +100,8 @@ fn prefix_folder(args: &ServeArgs) -> Option<PathBuf> {
 
 /// Refuses what every request would be refused for.
 fn check(args: &ServeArgs, overrides: &Overrides) -> anyhow::Result<()> {
-    let settings = overrides.resolve(u32::MAX);
-    settings.sampling.validate().or_bad_input("change the flag of that name; `botpsy serve --help` lists them")?;
-    if settings.max_tokens == 0 {
+    model_flags::check(overrides)?;
+    if overrides.max_tokens == Some(0) {
         return Err(bad_input(
             anyhow!("--max-tokens 0: no answer would have a token"),
             "leave it out, or give a number",
@@ -150,9 +150,9 @@ fn stop_on_interrupt(stop: Stop) -> anyhow::Result<()> {
     ctrlc::set_handler(handler).or_failed("run it again; if that does not help, report it")
 }
 
-fn name(args: &ServeArgs) -> String {
-    let file = || args.load.model.model.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    args.alias.clone().unwrap_or_else(file)
+fn name(args: &ServeArgs, file: &Path) -> String {
+    let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    args.alias.clone().unwrap_or_else(stem)
 }
 
 fn keys(args: &ServeArgs) -> anyhow::Result<Vec<String>> {

@@ -194,3 +194,12 @@ fn two_at_once_do_not_hinder_each_other() {
     assert!(home.run(&["log", "verify"]).ok().starts_with("all "));
     assert!(home.run(&["log", "replay"]).ok().ends_with("4 calls, 0 decided otherwise\n"));
 }
+
+#[test]
+fn the_settings_name_the_model_unless_a_flag_does() {
+    let home = Home::new("model");
+    fs::create_dir_all(&home.0).unwrap();
+    fs::write(home.0.join("config.toml"), "model = \"nowhere.gguf\"\n").unwrap();
+    assert!(home.run(&["ask", TIMER]).refused().contains("nowhere.gguf"));
+    home.run(&["ask", "-m", "embedded", "--yes", TIMER]).ok();
+}

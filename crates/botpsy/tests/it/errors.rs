@@ -156,7 +156,6 @@ fn flags_out_of_range() {
         &["ask", "--tools", crate::ask::TOOLS, "--temp", "-1", "hi"],
         "",
         expect![[r#"
-            note: this is a small demonstration model: it declines too often and copies arguments badly; give a better one with -m FILE
             error: temperature is -1: it must be a finite number, at least 0
             help: change the flag of that name; `--help` lists them
         "#]],
