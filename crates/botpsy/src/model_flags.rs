@@ -37,8 +37,8 @@ pub(crate) fn vocabulary(model: &Path) -> anyhow::Result<Vocabulary> {
 
 /// Loads a model, with sampling flags in force for all its requests, and tells what was not as asked.
 pub(crate) fn load(args: &LoadArgs, overrides: Overrides) -> anyhow::Result<ChatModel> {
-    let file = file(&args.model)?;
     check(&overrides)?;
+    let file = file(&args.model)?;
     let context = args.ctx.map(|tokens| tokens as usize);
     let options = LoadOptions { context, overrides, ..load_options(&args.model, &file) };
     let model = ChatModel::load(&source(&file), &options).map_err(model_error)?;
@@ -66,6 +66,12 @@ pub(crate) fn load_options(args: &ModelArgs, file: &Path) -> LoadOptions {
         },
         ..LoadOptions::default()
     }
+}
+
+/// Refuses what every request would be refused for, before anything is loaded.
+pub(crate) fn check(overrides: &Overrides) -> anyhow::Result<()> {
+    let sampling = overrides.resolve(u32::MAX).sampling.validate();
+    sampling.map(drop).or_bad_input("change the flag of that name; `--help` lists them")
 }
 
 /// What the sampling flags state.

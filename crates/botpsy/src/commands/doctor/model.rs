@@ -18,7 +18,7 @@ use crate::{embedded, model_flags};
 const TIME: Duration = Duration::from_millis(400);
 
 pub(super) fn checks(path: &Path) -> Vec<Check> {
-    let args = ModelArgs { model: path.to_owned(), threads: None, kv: Kv::F16, act: Act::Int8 };
+    let args = ModelArgs { model: Some(path.to_owned()), threads: None, kv: Kv::F16, act: Act::Int8 };
     let model = match model_flags::load(&LoadArgs { model: args, ctx: None }, Overrides::default()) {
         Ok(model) => model,
         Err(error) => {
