@@ -19,7 +19,7 @@ WORDS = "set an alarm for 7 am tomorrow"
 def once(program, environment):
     """Seconds until the first line that holds the preview, and until the end."""
     start = time.monotonic()
-    arguments = [program, "ask", "--dry-run", "--json", WORDS]
+    arguments = [program, "ask", "--dry-run", "--yes", "--json", WORDS]
     process = subprocess.Popen(
         arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
