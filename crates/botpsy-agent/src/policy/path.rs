@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn paths_are_judged_after_they_are_resolved() {
-        let allowed = ["/home/u/work".to_owned()];
+        let allowed = ["/home/u/folder".to_owned()];
         let cases = [
             ("notes/today.txt", Place::Inside),
             ("notes/../today.txt", Place::Inside),
             ("notes/../../.bashrc", Place::Escape),
-            ("/home/u/work/a", Place::Inside),
-            ("/home/u/work2/a", Place::Outside),
-            ("/home/u/work/../x", Place::Escape),
+            ("/home/u/folder/a", Place::Inside),
+            ("/home/u/folder2/a", Place::Outside),
+            ("/home/u/folder/../x", Place::Escape),
             ("/home/u/.ssh/id_rsa", Place::Secret),
             ("*", Place::Pattern),
             ("~/x", Place::Outside),

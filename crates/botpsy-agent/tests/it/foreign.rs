@@ -16,7 +16,7 @@ BEGIN:VALARM\r\nTRIGGER:-PT15M\r\nACTION:DISPLAY\r\nDESCRIPTION:Reminder\r\nSUMM
 #[test]
 fn an_invitation_is_read_and_changed_where_asked() {
     let desk = Desk::new();
-    desk.write("calendar/work/040000.ics", OUTLOOK);
+    desk.write("calendar/office/040000.ics", OUTLOOK);
     assert_eq!(
         desk.agenda("2026-12-04T00:00", "2026-12-05T00:00"),
         ["Review: Friday 4 December 2026, 10:00 to 11:30 (Europe/Berlin)"]
@@ -25,7 +25,7 @@ fn an_invitation_is_read_and_changed_where_asked() {
     assert_eq!(event.master().notes.as_deref(), Some("Long text that is folded, and goes\non"));
     desk.run("change_event", json!({"event": "review", "title": "Big, review", "start": "2026-12-04T14:00"}));
     let is_kept = |line: &&str| !["SUMMARY", "DTSTART", "DTEND"].iter().any(|name| line.starts_with(name));
-    let text = desk.read("calendar/work/040000.ics");
+    let text = desk.read("calendar/office/040000.ics");
     let kept: Vec<&str> =
         text.split("\r\n").filter(is_kept).filter(|line| !line.starts_with("LAST-MODIFIED")).collect();
     let without_zone = text.find("TZID:Europe/Berlin").is_some();

@@ -46,11 +46,14 @@ fn names_of_files_are_tame_and_free() {
 #[test]
 fn notes_of_others_are_kept_as_they_are() {
     let desk = Desk::new();
-    desk.write("notes/work/plan.md", "---\r\ntags: x\r\n---\r\n# The plan\r\n\r\nno end");
+    desk.write("notes/office/plan.md", "---\r\ntags: x\r\n---\r\n# The plan\r\n\r\nno end");
     desk.write("notes/bytes.md", [0xff]);
     let change = desk.run("append_note", json!({"note": "plan", "text": "one\ntwo"}));
-    assert_eq!(change.result["id"], "work/plan.md");
-    assert_eq!(desk.read("notes/work/plan.md"), "---\r\ntags: x\r\n---\r\n# The plan\r\n\r\nno end\r\none\r\ntwo\r\n");
+    assert_eq!(change.result["id"], "office/plan.md");
+    assert_eq!(
+        desk.read("notes/office/plan.md"),
+        "---\r\ntags: x\r\n---\r\n# The plan\r\n\r\nno end\r\none\r\ntwo\r\n"
+    );
     let (notes, broken) = desk.store.notes().unwrap();
     assert_eq!((notes.len(), broken[0].path.as_str()), (1, "bytes.md"));
     desk.run("delete_note", json!({"note": "the plan"}));

@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use botpsy_agent::assistant::{Assistant, Decided, Done, Handed, How, Offer, Report, Session};
 use botpsy_agent::policy::Decision;
 use botpsy_agent::store::Change;
+use botpsy_engine::Stats;
 use serde_json::{Map, Value, json};
 
 use super::parse::call;
@@ -111,7 +112,6 @@ fn offered(offer: &Offer) -> String {
 fn result(report: &Report, session: &Session, args: &AskArgs, load_ms: f64, started: Instant) -> Value {
     let messages = || report.completions.iter().map(|completion| &completion.message);
     let thoughts: Vec<&str> = messages().filter_map(|message| message.reasoning_content.as_deref()).collect();
-    let stats = stats(report);
     let mut result = json!({
         "reasoning_content": (!thoughts.is_empty()).then(|| thoughts.join("\n\n")),
         "content": (!report.answer.is_empty()).then_some(&report.answer),
@@ -123,22 +123,27 @@ fn result(report: &Report, session: &Session, args: &AskArgs, load_ms: f64, star
         "end": report.end.word(),
         "session": session.id,
         "log_head": report.log_head,
-        "timings": {
-            "load_ms": load_ms,
-            "ttft_ms": stats.ttft_ms,
-            "total_ms": started.elapsed().as_secs_f64() * 1e3,
-            "prompt_tokens": stats.prompt_tokens,
-            "cached_tokens": stats.cached_tokens,
-            "generated_tokens": stats.generated_tokens,
-            "prefill_tps": stats.prefill_tps(),
-            "decode_tps": stats.decode_tps(),
-        },
+        "timings": timings(&stats(report), load_ms, started),
     });
     if args.explain {
         let tool = |tool: &botpsy_agent::assistant::Scored| json!({ "name": tool.name, "score": tool.score, "offered": tool.offered });
         result["offered"] = report.offer.scored.iter().map(tool).collect();
     }
     result
+}
+
+/// What `--json` tells of time and tokens.
+fn timings(stats: &Stats, load_ms: f64, started: Instant) -> Value {
+    json!({
+        "load_ms": load_ms,
+        "ttft_ms": stats.ttft_ms,
+        "total_ms": started.elapsed().as_secs_f64() * 1e3,
+        "prompt_tokens": stats.prompt_tokens,
+        "cached_tokens": stats.cached_tokens,
+        "generated_tokens": stats.generated_tokens,
+        "prefill_tps": stats.prefill_tps(),
+        "decode_tps": stats.decode_tps(),
+    })
 }
 
 fn would(change: &Change) -> Value {

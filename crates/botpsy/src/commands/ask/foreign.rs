@@ -8,6 +8,7 @@ use botpsy_chat::{ChatModel, Completion, Provider, Request};
 use botpsy_text::conversation::{Conversation, Message, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
+use super::timings;
 use crate::answer::AnswerPrinter;
 use crate::args::AskArgs;
 use crate::commands::parse::call;
@@ -74,15 +75,6 @@ fn result(completion: &Completion, load_ms: f64, started: Instant) -> Value {
         "tool_calls": message.tool_calls.iter().map(call).collect::<Value>(),
         "decisions": [],
         "effects": [],
-        "timings": {
-            "load_ms": load_ms,
-            "ttft_ms": stats.ttft_ms,
-            "total_ms": started.elapsed().as_secs_f64() * 1e3,
-            "prompt_tokens": stats.prompt_tokens,
-            "cached_tokens": stats.cached_tokens,
-            "generated_tokens": stats.generated_tokens,
-            "prefill_tps": stats.prefill_tps(),
-            "decode_tps": stats.decode_tps(),
-        },
+        "timings": timings(stats, load_ms, started),
     })
 }
