@@ -6,11 +6,12 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use botpsy_engine::Snapshot;
+use botpsy_engine::{Engine, Snapshot};
 use sha2::{Digest, Sha256};
 
 /// Prefixes that are worth a file.
@@ -21,8 +22,15 @@ const MAX_FILES: usize = 16;
 /// After this no run is still writing a part.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// Neither the answer that was made nor one that follows at once waits for a disk.
-const BEFORE_SAVING: Duration = Duration::from_millis(700);
+/// A prefix is written once nobody was answered for so long: neither the answer that was made nor those that follow at once
+/// share the processor with it.
+const QUIET: Duration = Duration::from_millis(700);
+
+/// Where it is never quiet, it is written after this.
+const AT_LAST: Duration = Duration::from_secs(30);
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(50);
 
 const DIGEST_BYTES: usize = 32;
 
@@ -133,28 +141,55 @@ impl Prefixes {
     }
 }
 
-/// Prefixes that are being written.
+/// Prefixes that wait to be written.
 #[derive(Debug, Default)]
-pub(crate) struct Saving(Mutex<Vec<JoinHandle<()>>>);
+pub(crate) struct Saving {
+    threads: Mutex<Vec<Waiting>>,
+    /// Nothing is waited for any more.
+    ends: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    tokens: Vec<u32>,
+    thread: JoinHandle<()>,
+}
 
 impl Saving {
-    /// Writes a prefix after a while, on a thread of its own.
-    pub(crate) fn start(&self, prefixes: Prefixes, tokens: Vec<u32>, mark: Snapshot) {
-        let mut saving = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        saving.retain(|writing| !writing.is_finished());
-        saving.push(std::thread::spawn(move || {
-            std::thread::sleep(BEFORE_SAVING);
-            if !prefixes.has(&tokens) {
+    /// Writes the prefix at `mark` when `engine` has time, on a thread of its own, if the engine still keeps it then.
+    pub(crate) fn start(&self, engine: &Arc<Engine>, prefixes: Prefixes, mark: &Snapshot) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.retain(|waiting| !waiting.thread.is_finished());
+        if threads.len() >= MAX_FILES || threads.iter().any(|waiting| waiting.tokens == mark.tokens()) {
+            return;
+        }
+        let (engine, ends, tokens) = (Arc::downgrade(engine), Arc::clone(&self.ends), mark.tokens().to_vec());
+        let mark = mark.downgrade();
+        let thread = std::thread::spawn(move || {
+            wait_for_quiet(&engine, &ends);
+            if let Some(mark) = mark.upgrade()
+                && !prefixes.has(mark.tokens())
+            {
                 // What is not kept is read again.
-                let _ = prefixes.save(&tokens, &mark.to_bytes());
+                let _ = prefixes.save(mark.tokens(), &mark.to_bytes());
             }
-        }));
+        });
+        threads.push(Waiting { tokens, thread });
     }
 
-    /// Waits for all of them.
+    /// Has all of them written now, and waits for it.
     pub(crate) fn settle(&self) {
-        let saving = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        saving.into_iter().for_each(|writing| drop(writing.join()));
+        self.ends.store(true, Ordering::Relaxed);
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        threads.into_iter().for_each(|waiting| drop(waiting.thread.join()));
+    }
+}
+
+fn wait_for_quiet(engine: &Weak<Engine>, ends: &AtomicBool) {
+    let came = Instant::now();
+    let is_quiet = || engine.upgrade().is_none_or(|engine| engine.quiet_for() >= QUIET);
+    while !ends.load(Ordering::Relaxed) && !is_quiet() && came.elapsed() < AT_LAST {
+        std::thread::sleep(LOOK);
     }
 }
 

@@ -53,7 +53,7 @@ pub use sampling::{
     DrawKey, Logprobs, MAX_TOP_LOGPROBS, PenaltyScope, SamplerOrder, SamplerScratch, Sampling, SamplingSettings,
     TokenHistory, TokenLogprob, TokenMask, raw_logprobs, sample,
 };
-pub use session::{Prefill, Session, Snapshot, SyncPlan};
+pub use session::{Prefill, Session, Snapshot, SyncPlan, WeakSnapshot};
 pub use worker::Emit;
 
 /// A token of the model's vocabulary.

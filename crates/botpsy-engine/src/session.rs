@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use botpsy_model::{Logits, PageId, State};
 
@@ -29,6 +29,13 @@ const MARKS_OF_A_PROMPT: usize = 4;
 pub struct Snapshot {
     engine: Arc<Engine>,
     timeline: Arc<Timeline>,
+}
+
+/// A snapshot that takes no memory once nobody else keeps it.
+#[derive(Clone, Debug)]
+pub struct WeakSnapshot {
+    engine: Weak<Engine>,
+    timeline: Weak<Timeline>,
 }
 
 /// Tokens and what the model makes of them.
@@ -302,6 +309,18 @@ impl Snapshot {
     /// The tokens up to this point.
     pub fn tokens(&self) -> &[TokenId] {
         &self.timeline.tokens
+    }
+
+    /// This snapshot for as long as a session or somebody else keeps it.
+    pub fn downgrade(&self) -> WeakSnapshot {
+        WeakSnapshot { engine: Arc::downgrade(&self.engine), timeline: Arc::downgrade(&self.timeline) }
+    }
+}
+
+impl WeakSnapshot {
+    /// The snapshot, if it is still kept.
+    pub fn upgrade(&self) -> Option<Snapshot> {
+        Some(Snapshot { engine: self.engine.upgrade()?, timeline: self.timeline.upgrade()? })
     }
 }
 
