@@ -22,6 +22,9 @@ const PAUSE: Duration = Duration::from_secs(20);
 /// The same where it does not say how much there will be. Short, as the length of a chunk that never comes may be anything.
 const CHUNKED_PAUSE: Duration = Duration::from_millis(1500);
 
+/// What some editors put before a text; no part of the JSON (RFC 8259, section 8.1).
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The smallest body that is taken apart where it holds up no other connection.
 const LARGE_BYTES: usize = 64 << 10;
 
@@ -54,7 +57,11 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             return Err(too_large());
         }
         let pause = if length.is_some() { PAUSE } else { CHUNKED_PAUSE };
-        let bytes = timeout(BODY_TIME, read(body, length, pause)).await.unwrap_or_else(|_| Err(too_slow(BODY_TIME)))?;
+        let mut bytes =
+            timeout(BODY_TIME, read(body, length, pause)).await.unwrap_or_else(|_| Err(too_slow(BODY_TIME)))?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
         if let Some(phase) = head.extensions.get::<Phase>() {
             phase.wait();
         }

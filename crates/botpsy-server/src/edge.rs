@@ -51,7 +51,7 @@ impl Edge {
             return Err(ApiError::forbidden("this Origin is not allowed: list it with --cors-origin"));
         }
         let open = OPEN_PATHS.contains(&path) || method == Method::OPTIONS;
-        if open || !self.needs_key() || key_of(headers).is_some_and(|key| self.knows(key)) {
+        if open || !self.needs_key() || keys_of(headers).any(|key| self.knows(key)) {
             return Ok(());
         }
         Err(ApiError::no_key())
@@ -85,18 +85,24 @@ fn digest(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
-fn key_of(headers: &HeaderMap) -> Option<&str> {
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let bearer = bearer.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
-    bearer.map(|(_, key)| key.trim()).or_else(|| headers.get("x-api-key")?.to_str().ok())
+/// What a client gives as a key, in either way that clients do.
+fn keys_of(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text(header::AUTHORIZATION.as_str()).and_then(|value| value.split_once(' '));
+    let bearer = bearer.filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer")).map(|(_, key)| key.trim());
+    bearer.into_iter().chain(text("x-api-key"))
 }
 
 /// Whether `host`, with or without a port, is a name of this machine that no other can have.
 fn is_local_host(host: &str) -> bool {
-    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((name, _)) => name,
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, rest)) if rest.is_empty() => (name, None),
+        Some((name, rest)) => (name, Some(rest.strip_prefix(':').unwrap_or(rest))),
+        None => host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port))),
     };
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return false;
+    }
     let name = name.trim_end_matches('.');
     name.eq_ignore_ascii_case("localhost")
         || name.to_ascii_lowercase().ends_with(".localhost")

@@ -32,6 +32,8 @@ fn a_key_opens_and_nothing_else_does() {
         (&[("authorization", "bearer two")], 200),
         (&[("x-api-key", "two")], 200),
         (&[("x-api-key", "")], 401),
+        (&[("authorization", "Bearer three"), ("x-api-key", "two")], 200),
+        (&[("authorization", "Bearer three"), ("x-api-key", "four")], 401),
     ] {
         assert_eq!(with(&served, headers).status, status, "{headers:?}");
     }
@@ -63,9 +65,14 @@ fn pages_of_other_sites_are_kept_out() {
         let allowed = (status == 200).then_some(origin);
         assert_eq!(reply.header("access-control-allow-origin"), allowed);
     }
-    for (host, status) in
-        [("evil.example", 403), ("127.0.0.1.evil.example:80", 403), ("localhost", 200), ("[::1]:9", 200)]
-    {
+    for (host, status) in [
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example:80", 403),
+        ("127.0.0.1:evil.example", 403),
+        ("[::1]evil.example", 403),
+        ("localhost", 200),
+        ("[::1]:9", 200),
+    ] {
         assert_eq!(with(&served, &[("host", host)]).status, status, "{host}");
     }
     let page = reply(agent().get(served.url("/props")).header("origin", "http://localhost:3000").call());
@@ -93,6 +100,9 @@ fn what_is_not_there_is_told_in_the_same_shape() {
     }
     assert_eq!(served.get("/v1/chat/completions").error(405)["code"], serde_json::Value::Null);
     assert_eq!(served.post("/v1/embeddings", &json!({ "input": "a" })).error(400)["code"], "unsupported_model");
+    let marked = format!("\u{feff}{}", json!({ "messages": user("hi") }));
+    let post = agent().post(served.url("/v1/chat/completions")).header("content-type", "application/json");
+    assert_eq!(reply(post.send(marked)).status, 200, "a byte order mark");
     let kind = reply(agent().post(served.url("/v1/chat/completions")).header("content-type", "text/plain").send("{}"));
     assert_eq!(kind.status, 415);
     let large = "x".repeat(17 << 20);
