@@ -398,7 +398,7 @@ impl ChatModel {
             && !prefixes.has(&shared)
             && let Some(mark) = session.mark(&shared)
         {
-            self.saving.start(&self.engine, prefixes.clone(), &mark);
+            self.saving.start(prefixes.clone(), &mark);
         }
         Ok(completion)
     }

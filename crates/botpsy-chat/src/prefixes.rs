@@ -6,12 +6,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use botpsy_engine::{Engine, Snapshot};
+use botpsy_engine::Snapshot;
 use sha2::{Digest, Sha256};
 
 /// Prefixes that are worth a file.
@@ -21,16 +20,6 @@ const MAX_FILES: usize = 16;
 
 /// After this no run is still writing a part.
 const STALE: Duration = Duration::from_secs(3600);
-
-/// A prefix is written once nobody was answered for so long: neither the answer that was made nor those that follow at once
-/// share the processor with it.
-const QUIET: Duration = Duration::from_millis(700);
-
-/// Where it is never quiet, it is written after this.
-const AT_LAST: Duration = Duration::from_secs(30);
-
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(50);
 
 const DIGEST_BYTES: usize = 32;
 
@@ -145,8 +134,8 @@ impl Prefixes {
 #[derive(Debug, Default)]
 pub(crate) struct Saving {
     threads: Mutex<Vec<Waiting>>,
-    /// Nothing is waited for any more.
-    ends: Arc<AtomicBool>,
+    /// Held while one is written, as its bytes are in memory twice.
+    writing: Arc<Mutex<()>>,
 }
 
 #[derive(Debug)]
@@ -156,17 +145,17 @@ struct Waiting {
 }
 
 impl Saving {
-    /// Writes the prefix at `mark` when `engine` has time, on a thread of its own, if the engine still keeps it then.
-    pub(crate) fn start(&self, engine: &Arc<Engine>, prefixes: Prefixes, mark: &Snapshot) {
+    /// Writes the prefix at `mark` on a thread of its own, if the engine still keeps it when its turn comes.
+    pub(crate) fn start(&self, prefixes: Prefixes, mark: &Snapshot) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|waiting| !waiting.thread.is_finished());
         if threads.len() >= MAX_FILES || threads.iter().any(|waiting| waiting.tokens == mark.tokens()) {
             return;
         }
-        let (engine, ends, tokens) = (Arc::downgrade(engine), Arc::clone(&self.ends), mark.tokens().to_vec());
-        let mark = mark.downgrade();
+        let (writing, tokens, mark) = (Arc::clone(&self.writing), mark.tokens().to_vec(), mark.downgrade());
         let thread = std::thread::spawn(move || {
-            wait_for_quiet(&engine, &ends);
+            give_way();
+            let _one = writing.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(mark) = mark.upgrade()
                 && !prefixes.has(mark.tokens())
             {
@@ -177,20 +166,17 @@ impl Saving {
         threads.push(Waiting { tokens, thread });
     }
 
-    /// Has all of them written now, and waits for it.
+    /// Waits for all of them.
     pub(crate) fn settle(&self) {
-        self.ends.store(true, Ordering::Relaxed);
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         threads.into_iter().for_each(|waiting| drop(waiting.thread.join()));
     }
 }
 
-fn wait_for_quiet(engine: &Weak<Engine>, ends: &AtomicBool) {
-    let came = Instant::now();
-    let is_quiet = || engine.upgrade().is_none_or(|engine| engine.quiet_for() >= QUIET);
-    while !ends.load(Ordering::Relaxed) && !is_quiet() && came.elapsed() < AT_LAST {
-        std::thread::sleep(LOOK);
-    }
+/// Leaves the processor to those who answer, where a thread can do so alone.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 19);
 }
 
 /// The digest of a file; `at_once` takes two threads for it, where somebody waits.

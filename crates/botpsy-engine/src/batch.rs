@@ -37,8 +37,6 @@ struct Shared {
     busy: bool,
     /// Sessions that are answering.
     active: usize,
-    /// When the last of those that answered ended.
-    ended: Option<Instant>,
     next_ticket: u64,
 }
 
@@ -102,10 +100,7 @@ pub(crate) struct Active<'a>(&'a Batcher);
 
 impl Drop for Active<'_> {
     fn drop(&mut self) {
-        let mut shared = self.0.lock();
-        shared.active -= 1;
-        shared.ended = Some(Instant::now());
-        drop(shared);
+        self.0.lock().active -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -115,13 +110,6 @@ impl Batcher {
     pub(crate) fn enter(&self) -> Active<'_> {
         self.lock().active += 1;
         Active(self)
-    }
-
-    /// How long no session has been answering; zero while one does, and before the first.
-    pub(crate) fn quiet_for(&self) -> Duration {
-        let shared = self.lock();
-        let ended = shared.ended.filter(|_| shared.active == 0);
-        ended.map_or(Duration::ZERO, |ended| ended.elapsed())
     }
 
     /// Moves `state` on by `tokens`, in passes with others. `out` is filled as [`botpsy_model::Model::forward`] does. With `keep`,

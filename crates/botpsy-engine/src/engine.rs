@@ -1,7 +1,6 @@
 //! One loaded model and what all its sessions share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use botpsy_kernels::Context;
 use botpsy_kernels::attention::KvType;
@@ -100,11 +99,6 @@ impl Engine {
     /// Says that a session begins to answer: passes wait a moment for it while what is given lives.
     pub(crate) fn enter(&self) -> Active<'_> {
         self.batcher.enter()
-    }
-
-    /// How long no session of this engine has been answering; zero while one does, and before the first answer.
-    pub fn quiet_for(&self) -> Duration {
-        self.batcher.quiet_for()
     }
 
     /// Moves `state` on by `tokens`, together with what other sessions ask for; gives the state after `keep` of them.
