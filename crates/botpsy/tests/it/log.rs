@@ -60,7 +60,7 @@ fn every_forgery_is_found() {
     assert!(rows > 15 && clean["fault"].is_null());
     let (database, mut dice) = (home.database(), Dice(1));
     let mut forged = 0;
-    while forged < 200 {
+    while forged < 1000 {
         database.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM audit").unwrap();
         if forge(&database, rows, &mut dice) {
             forged += 1;
