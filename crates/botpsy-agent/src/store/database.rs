@@ -92,8 +92,11 @@ const MIGRATIONS: [&str; 2] = [
 ",
 ];
 
-/// How long one process waits for another one to finish its change.
-const BUSY: Duration = Duration::from_secs(10);
+/// How often one process asks whether another one has finished its change: about half a minute.
+const TRIES: i32 = 15_000;
+
+/// Between two times. Short, as one that changes much is between two changes for a moment only.
+const BETWEEN: Duration = Duration::from_millis(2);
 
 /// Opens the file, or makes it, readable by its owner only, and brings it to this version.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
@@ -104,14 +107,17 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     options.open(path).map_err(|source| StoreError::File { path: path.into(), source })?;
     let database_error = |source| StoreError::Database { path: path.into(), source };
     let mut connection = Connection::open(path).map_err(database_error)?;
-    prepare(&connection).map_err(database_error)?;
+    prepare(&mut connection).map_err(database_error)?;
     let found = migrate(&mut connection).map_err(database_error)?;
     let known = MIGRATIONS.len() as i64;
     if found > known { Err(StoreError::Later { path: path.into(), found, known }) } else { Ok(connection) }
 }
 
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY)?;
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(|tried| {
+        std::thread::sleep(BETWEEN);
+        tried < TRIES
+    }))?;
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)
