@@ -86,6 +86,7 @@ impl<'a> Terminal<'a> {
         if !report.answer.is_empty() {
             self.show(&format!("{}\n", report.answer.trim_end()));
         }
+        report.notes.iter().for_each(|note| output::note(&note.text));
         let err = Screen::err();
         if err.is_terminal() && matches!(self.tells, Tells::Usual | Tells::Decisions) {
             err.write_dimmed(&format!("{}\n", speed(&stats(report))))?;

@@ -2,6 +2,7 @@
 
 mod call;
 mod face;
+mod language;
 mod replay;
 mod report;
 mod select;
@@ -17,12 +18,14 @@ use serde_json::{Map, Value, json};
 
 use crate::Effect;
 use crate::journal::{Desk, Entry, Event, Turn};
-use crate::policy::{Policy, Presence, check_answer, lexical};
+use crate::policy::{Policy, Presence, Topic, check_answer, lexical, topic};
 use crate::store::StoreError;
+
+use language::untested;
 
 pub use face::{Face, Nobody, Question, Reply, preview};
 pub use replay::{Replayed, replay};
-pub use report::{Decided, Done, End, Report};
+pub use report::{Decided, Done, End, Note, Report};
 pub use select::{Offer, Scored};
 pub use session::Session;
 pub use toolbox::Toolbox;
@@ -148,6 +151,10 @@ impl Work<'_> {
         });
         self.log(Event::User, begin)?;
         self.say(Message::new(Role::User, request))?;
+        if let Some(language) = untested(request).filter(|_| !self.session.told_language) {
+            self.session.told_language = true;
+            self.report.notes.push(Note { about: "language", text: language.note() });
+        }
         for text in handed {
             self.session.context.untrusted(&text.source, &text.text);
             self.log(Event::Untrusted, json!({ "source": text.source, "text": text.text }))?;
@@ -161,6 +168,9 @@ impl Work<'_> {
     }
 
     fn rounds(&mut self, request: &str, cancel: &AtomicBool) -> Result<(), AssistantError> {
+        if self.session.context.topic() == Some(Topic::Crisis) {
+            return self.finish(End::Help, Topic::Crisis.note().to_owned());
+        }
         let offer = select::offer(self.of.toolbox, request, &self.session.offered, self.of.how.tool_tokens);
         self.session.offered.extend(offer.names().map(str::to_owned));
         self.report.offer = offer;
@@ -222,9 +232,18 @@ impl Work<'_> {
     }
 
     fn finish(&mut self, end: End, answer: String) -> Result<(), AssistantError> {
-        let answer = check_answer(&answer, &self.session.context, &self.of.policy.secrets);
+        let is_ours = end == End::Help;
+        let answer = match is_ours {
+            true => answer,
+            false => check_answer(&answer, &self.session.context, &self.of.policy.secrets),
+        };
         self.say(Message::new(Role::Assistant, answer.clone()))?;
         self.log(Event::Answer, json!({ "answer": answer, "end": end.word() }))?;
+        // What the owner asked, or else what the model said.
+        let topic = self.session.context.topic().or_else(|| topic(&answer)).filter(|_| !is_ours && !answer.is_empty());
+        if let Some(topic) = topic {
+            self.report.notes.push(Note { about: topic.word(), text: topic.note().to_owned() });
+        }
         (self.report.answer, self.report.end) = (answer, end);
         Ok(())
     }

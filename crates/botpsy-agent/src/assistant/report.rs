@@ -29,6 +29,8 @@ pub struct Report {
     pub failed: Vec<String>,
     /// In a dry run, what would be changed.
     pub would: Vec<Change>,
+    /// What to know about the answer.
+    pub notes: Vec<Note>,
     /// The hash of the log's last row.
     pub log_head: String,
 }
@@ -47,6 +49,24 @@ pub enum End {
     TooLong,
     /// The owner broke it off.
     Cancelled,
+    /// The owner may be in danger: there is where to find help, and nothing else was done.
+    Help,
+}
+
+/// What the owner is told beside an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What it is about, in a word: a topic, or `language`.
+    pub about: &'static str,
+    /// The note, in a sentence or two.
+    pub text: String,
+}
+
+impl Note {
+    /// As JSON: `about`, `text`.
+    pub fn to_json(&self) -> Value {
+        json!({ "about": self.about, "text": self.text })
+    }
 }
 
 /// A decision about a call.
@@ -78,6 +98,7 @@ impl End {
             End::NoProgress => "no_progress",
             End::TooLong => "too_long",
             End::Cancelled => "cancelled",
+            End::Help => "help",
         }
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn deny(gate: &Gate<'_>) -> Denied {
     let found = urls(gate)
         .or_else(|| paths(gate))
         .or_else(|| secrets(gate))
+        .or_else(|| topics(gate))
         .or_else(|| amounts(gate))
         .or_else(|| budgets(gate));
     found.filter(|(rule, _)| gate.policy.has(*rule))
@@ -83,6 +84,16 @@ fn secrets(gate: &Gate<'_>) -> Denied {
     let holds =
         all.iter().any(|value| gate.policy.secrets.stand_in(value)) || gate.policy.secrets.stand_in(&all.concat());
     holds.then(|| (Rule::RegisteredSecret, "it would give a stored secret away".to_owned()))
+}
+
+fn topics(gate: &Gate<'_>) -> Denied {
+    let grave = matches!(gate.effect(), Effect::Money | Effect::HealthRecord);
+    let topic = gate.context.topic().filter(|_| grave && gate.policy.has(Rule::Topic))?;
+    let reason = format!(
+        "you asked a {} question, and a model's word on that moves no money and changes no record",
+        topic.word()
+    );
+    Some((Rule::Topic, reason))
 }
 
 fn amounts(gate: &Gate<'_>) -> Denied {

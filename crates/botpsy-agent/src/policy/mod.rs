@@ -21,6 +21,7 @@ mod secret;
 mod show;
 mod text;
 mod tools;
+mod topic;
 mod url;
 
 pub use anchor::Finding;
@@ -34,3 +35,4 @@ pub use scope::{Scope, lexical};
 pub use secret::Secrets;
 pub use text::normalize;
 pub use tools::{Hash, Tools, call_hash};
+pub use topic::{Topic, topic};

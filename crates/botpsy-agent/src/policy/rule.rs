@@ -49,6 +49,8 @@ rules! {
     PromptBudget = "prompt-budget",
     /// The owner refused too often in this turn.
     Refusals = "refusals",
+    /// A turn about medicines, the law or investments moves no money and changes no health record.
+    Topic = "topic",
     /// The same call with the same result, again and again.
     Loop = "loop",
     /// Too much time in tools in one turn.

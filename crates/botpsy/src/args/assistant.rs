@@ -12,6 +12,9 @@ with `botpsy undo`, the rest is asked about or refused. A question is answered w
 no. Where nobody can be asked, what would be asked about is refused; --yes agrees to all that would be asked, and to nothing that is
 refused. The demonstration model inside the program changes nothing unasked.
 
+A request that sounds like a life in danger is answered with where to find help, by no model; an answer about medicines, the law or
+investments comes with a note, and moves no money and changes no health record.
+
 Standard input, when it is not a terminal, and each --file are text by somebody else. The model is shown them as results of
 a tool that reads text; they are never the request.
 
@@ -21,7 +24,8 @@ With --json the result is one object:
   {\"reasoning_content\", \"content\", \"tool_calls\": [{\"name\", \"arguments\"}],
    \"decisions\": [{\"call\", \"decision\": \"allow\"|\"ask\"|\"deny\", \"rule\", \"reason\", \"origins\": [{\"argument\", \"value\", \"origin\"}]}],
    \"effects\": [{\"step\", \"summary\", \"details\": {..}}], \"would\": [{\"summary\", \"details\", \"warnings\": [..]}], \"failed\": [..],
-   \"end\": \"answered\"|\"question\"|\"no_progress\"|\"too_long\"|\"cancelled\", \"session\", \"log_head\", \"timings\": {..}}
+   \"notes\": [{\"about\": \"medical\"|\"legal\"|\"investment\"|\"crisis\"|\"language\", \"text\"}], \"demonstration\": bool,
+   \"end\": \"answered\"|\"question\"|\"no_progress\"|\"too_long\"|\"cancelled\"|\"help\", \"session\", \"log_head\", \"timings\": {..}}
 `effects` is what was changed, `would` what a dry run would change; --explain adds `offered`, the tools by how well they fit. With
 --tools it is
   {\"reasoning_content\", \"content\", \"tool_calls\": [{\"name\", \"arguments\"}], \"decisions\": [], \"effects\": [], \"timings\": {..}}";

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::anyhow;
-use botpsy_agent::assistant::{Assistant, Decided, Done, Handed, How, Offer, Report, Session};
+use botpsy_agent::assistant::{Assistant, Decided, Done, Handed, How, Note, Offer, Report, Session};
 use botpsy_agent::policy::Decision;
 use botpsy_agent::store::Change;
 use botpsy_engine::Stats;
@@ -58,7 +58,9 @@ fn act(args: &AskArgs, wish: &str, started: Instant) -> anyhow::Result<Exit> {
         }
     };
     if args.json {
-        output::json(&result(&report, &session, args, load_ms, started))?;
+        let mut result = result(&report, &session, args, load_ms, started);
+        result["demonstration"] = policy.demonstration_model.into();
+        output::json(&result)?;
     } else {
         if args.explain {
             output::result(offered(&report.offer).as_bytes())?;
@@ -120,6 +122,7 @@ fn result(report: &Report, session: &Session, args: &AskArgs, load_ms: f64, star
         "effects": report.done.iter().map(Done::to_json).collect::<Value>(),
         "would": report.would.iter().map(would).collect::<Value>(),
         "failed": report.failed,
+        "notes": report.notes.iter().map(Note::to_json).collect::<Value>(),
         "end": report.end.word(),
         "session": session.id,
         "log_head": report.log_head,

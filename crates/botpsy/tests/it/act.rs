@@ -203,3 +203,14 @@ fn the_settings_name_the_model_unless_a_flag_does() {
     assert!(home.run(&["ask", TIMER]).refused().contains("nowhere.gguf"));
     home.run(&["ask", "-m", "embedded", "--yes", TIMER]).ok();
 }
+
+#[test]
+fn a_life_in_danger_is_answered_with_where_to_find_help() {
+    let home = Home::new("help");
+    let result = home.ask(&["--yes", "I don't want to live anymore"]);
+    assert_eq!((&result["end"], &result["demonstration"]), (&"help".into(), &true.into()));
+    assert!(result["content"].as_str().unwrap().contains("emergency number"), "{result}");
+    assert_eq!((&result["tool_calls"], &result["notes"]), (&serde_json::json!([]), &serde_json::json!([])));
+    let shown = home.run(&["ask", "--quiet", "I want to end my life"]).ok();
+    assert!(shown.starts_with("It sounds as if you may be in danger"), "{shown}");
+}
