@@ -96,7 +96,7 @@ fn keys_of(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 /// Whether `host`, with or without a port, is a name of this machine that no other can have.
 fn is_local_host(host: &str) -> bool {
     let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((name, rest)) if rest.is_empty() => (name, None),
+        Some((name, "")) => (name, None),
         Some((name, rest)) => (name, Some(rest.strip_prefix(':').unwrap_or(rest))),
         None => host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port))),
     };
