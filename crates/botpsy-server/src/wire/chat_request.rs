@@ -250,7 +250,7 @@ impl ChatRequest {
         match &self.fields.tool_choice {
             None | Some(Value::Null) if none_offered => Ok(ToolChoice::None),
             None | Some(Value::Null) => Ok(ToolChoice::Auto),
-            Some(Value::String(word)) => match word.as_str() {
+            Some(choice) if word_of(choice).is_some() => match word_of(choice).unwrap_or_default() {
                 "none" => Ok(ToolChoice::None),
                 "auto" if none_offered => Ok(ToolChoice::None),
                 "auto" => Ok(ToolChoice::Auto),
@@ -270,10 +270,22 @@ impl ChatRequest {
                         Ok(ToolChoice::Named(name.to_owned()))
                     }
                     Some(name) => refuse(format!("tool_choice names `{name}`, which is not among the tools")),
-                    None => refuse("tool_choice.function.name is missing".to_owned()),
+                    None => match choice.get("type").and_then(Value::as_str) {
+                        Some(kind) if !matches!(kind, "function" | "tool") => {
+                            let message = format!("tool_choice.type is `{kind}`: it must be function");
+                            Err(ApiError::field("tool_choice.type", message))
+                        }
+                        _ => refuse("tool_choice.function.name is missing".to_owned()),
+                    },
                 }
             }
             Some(other) => refuse(format!("tool_choice: expected a word or an object, found {other}")),
         }
     }
+}
+
+/// A choice in one word, also where it stands in an object as its type.
+fn word_of(choice: &Value) -> Option<&str> {
+    let kind = choice.get("type").and_then(Value::as_str);
+    choice.as_str().or_else(|| kind.filter(|kind| matches!(*kind, "none" | "auto" | "any" | "required")))
 }

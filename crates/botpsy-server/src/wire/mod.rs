@@ -48,8 +48,14 @@ pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
 /// Fields as a type; what does not fit is refused by its path.
 pub(crate) fn typed<T: DeserializeOwned>(fields: Value) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(fields).map_err(|error| {
-        let path = error.path().to_string();
-        let message = format!("{path}: {}", error.inner());
+        let problem = error.inner().to_string();
+        // Of a field that is missing the path ends above it.
+        let missing = problem.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let path = match (error.path().to_string(), missing) {
+            (path, Some(field)) if path == "." => field.to_owned(),
+            (path, _) => path,
+        };
+        let message = format!("{path}: {problem}");
         ApiError::field(path, message)
     })
 }

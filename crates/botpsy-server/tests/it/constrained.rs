@@ -106,16 +106,71 @@ fn what_cannot_be_enforced_is_refused_where_that_was_asked_for_and_told_elsewher
         (json!({ "type": "xml" }), "response_format.type"),
         (
             json!({ "type": "json_schema", "json_schema": { "schema": { "type": "strnig" } } }),
-            "response_format.json_schema.schema",
+            "response_format.json_schema.schema.type",
         ),
         (
             json!({ "type": "json_schema", "json_schema": { "schema": { "$ref": "http://127.0.0.1:1/x.json" } } }),
-            "response_format.json_schema.schema",
+            "response_format.json_schema.schema.$ref",
         ),
     ] {
         let error = served.chat(&json!({ "messages": user("hi"), "response_format": format })).error(400);
         assert_eq!(error["param"], param, "{format}: {error}");
     }
+}
+
+#[test]
+fn what_programs_print_of_their_types_is_held_to() {
+    let served = model_server();
+    let pet =
+        |kind: &str| json!({ "type": "object", "properties": { "kind": { "const": kind } }, "required": ["kind"] });
+    let definitions = json!({ "cat": pet("cat"), "dog/s": pet("dog") });
+    let union = json!({ "oneOf": [{ "$ref": "#/$defs/cat" }, { "$ref": "#/$defs/dog~1s" }] });
+    let owner = json!({ "type": "object", "properties": { "pet": union, "age": { "type": "integer", "format": "int32" } },
+        "required": ["pet", "age"], "additionalProperties": false });
+    let whole = json!({ "$ref": "#/$defs/owner", "$defs": { "owner": owner, "cat": pet("cat"), "dog/s": pet("dog") } });
+    let tools = json!([{ "type": "function", "function": { "name": "keep", "strict": true, "parameters": whole } }]);
+    let fits = |value: &Value| {
+        assert!(value["pet"]["kind"] == "cat" || value["pet"]["kind"] == "dog", "{value}");
+        assert!(value["age"].is_i64() && value.as_object().unwrap().len() == 2, "{value}");
+    };
+    let mut n_calls = 0;
+    for seed in 0..4 {
+        let asked = json!({ "messages": user("My cat is 3."), "tools": tools, "tool_choice": "required", "seed": seed,
+            "thinking_budget": 0, "temperature": 1.0, "max_tokens": 300, "parallel_tool_calls": false });
+        let answer = served.chat(&asked).ok();
+        for call in answer["choices"][0]["message"]["tool_calls"].as_array().into_iter().flatten() {
+            fits(&serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap());
+            n_calls += 1;
+        }
+        let mut schema = owner.clone();
+        schema["$defs"] = definitions.clone();
+        let asked = json!({ "messages": user("My cat is 3."), "seed": seed, "temperature": 1.0, "max_tokens": 300, "thinking_budget": 0,
+            "response_format": { "type": "json_schema", "json_schema": { "name": "owner", "schema": schema } } });
+        let answer = served.chat(&asked).ok();
+        if answer["choices"][0]["finish_reason"] == "stop" {
+            fits(&serde_json::from_str(answer["choices"][0]["message"]["content"].as_str().unwrap()).unwrap());
+            n_calls += 1;
+        }
+    }
+    assert!(n_calls >= 4, "{n_calls}");
+}
+
+#[test]
+fn other_kinds_of_tools_and_choices_are_refused_by_name() {
+    let served = model_server();
+    let tool = json!({ "type": "function", "function": { "name": "f" } });
+    let ask = |tool: &Value, choice: Value| {
+        served.chat(&json!({ "messages": user("hi"), "tools": [tool], "tool_choice": choice, "max_tokens": 2 }))
+    };
+    for kind in ["web_search", "custom", "bash_20250124"] {
+        let other = json!({ "type": kind, "name": "bash" });
+        assert_eq!(ask(&other, json!("auto")).error(400)["param"], "tools[0].type", "{kind}");
+    }
+    let allowed = json!({ "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [] } });
+    assert_eq!(ask(&tool, allowed).error(400)["param"], "tool_choice.type");
+    ask(&tool, json!({ "type": "auto" })).ok();
+    ask(&tool, json!({ "type": "any" })).ok();
+    assert_eq!(served.post("/detokenize", &json!({})).error(400)["param"], "tokens");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::{Message, Role, ToolCall, ToolSpec};
+use crate::schema::flattened;
 
 /// Why messages or tools could not be read.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -33,6 +34,14 @@ pub enum ConversationError {
         /// Path of the part.
         field: String,
         /// The `type` of the part.
+        kind: String,
+    },
+    /// A tool that is no function, such as one that a provider runs itself.
+    #[error("{field}: {kind:?} tools are not supported, only \"function\" is")]
+    ToolType {
+        /// Path of the field.
+        field: String,
+        /// The type as it stands there.
         kind: String,
     },
     /// A tool name that the format of calls cannot carry.
@@ -79,6 +88,9 @@ pub(super) fn message(index: usize, message: &Value) -> Result<Message, Conversa
 pub(super) fn tool(index: usize, source: &Value) -> Result<ToolSpec, ConversationError> {
     let mut at = format!("tools[{index}]");
     let mut fields = object(source, &at)?;
+    if let Some(kind) = optional_text(fields, "type", &at)?.filter(|kind| kind != "function") {
+        return Err(ConversationError::ToolType { field: format!("{at}.type"), kind });
+    }
     if let Some(function) = fields.get("function") {
         at.push_str(".function");
         fields = object(function, &at)?;
@@ -89,7 +101,7 @@ pub(super) fn tool(index: usize, source: &Value) -> Result<ToolSpec, Conversatio
     }
     let parameters = match fields.get("parameters") {
         None | Some(Value::Null) => Value::Object(Map::new()),
-        Some(parameters) => Value::Object(object(parameters, &format!("{at}.parameters"))?.clone()),
+        Some(parameters) => Value::Object(flattened(object(parameters, &format!("{at}.parameters"))?)),
     };
     Ok(ToolSpec { name, parameters, source: source.clone() })
 }

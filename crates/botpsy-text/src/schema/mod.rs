@@ -4,12 +4,14 @@
 //! each parameter may have; [`coerce`] turns a raw text into a value of one of them.
 
 mod coerce;
+mod flat;
 mod literal;
 mod number;
 mod types;
 
 pub(crate) use coerce::nested_at_most;
 pub use coerce::{Coerced, coerce, fit};
+pub(crate) use flat::flattened;
 pub use literal::python_literal;
 pub use types::{Parameters, Type, TypeSet};
 pub(crate) use types::{percent_decode, resolve};

@@ -45,9 +45,9 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         max_waiting: usize::from(args.queue),
         grace: Duration::from_secs(10),
     });
-    let server = server
-        .with_context(|| format!("{address}: cannot listen there"))
-        .or_failed("take another --port, or stop the program that has this one")?;
+    let server = server.with_context(|| format!("{address}: cannot listen there")).or_failed(
+        "take another --port, stop the program that has this one, or give --host an address of this machine",
+    )?;
     let address = server.address().or_failed("run it again; if that does not help, report it")?;
     stop_on_interrupt(server.stopper())?;
 
@@ -161,14 +161,23 @@ fn keys(args: &ServeArgs) -> anyhow::Result<Vec<String>> {
         keys.extend(key_file(path)?);
     }
     if keys.iter().any(|key| key.trim().is_empty()) {
-        return Err(bad_input(anyhow!("--api-key: a key is empty"), "give a key, or leave the flag out"));
+        let help = "give a key, or leave the flag and the variable out";
+        return Err(bad_input(anyhow!("--api-key or BOTPSY_API_KEY: a key is empty"), help));
+    }
+    if keys.iter().any(|key| !key.bytes().all(|byte| byte.is_ascii_graphic())) {
+        let error = anyhow!("a key holds a character that no header can carry");
+        return Err(bad_input(error, "use letters, digits and marks of ASCII, without spaces"));
     }
     Ok(keys)
 }
 
 fn key_file(path: &Path) -> anyhow::Result<Vec<String>> {
-    let keys: Vec<String> =
-        input::file_text(path)?.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    let keys: Vec<String> = input::file_text(path)?
+        .trim_start_matches('\u{feff}')
+        .lines()
+        .map(|line| line.trim().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
     if keys.is_empty() {
         return Err(bad_input(anyhow!("{}: holds no key", path.display()), "write one key a line"));
     }

@@ -62,6 +62,32 @@ pub(super) const DAY: &str = "^(?:(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[
     (?:(?:0[1-9]|1[0-2])-(?:[01][0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30|31))\
     |(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)";
 
+/// Formats of strings (JSON Schema 2020-12, 7.3); others are remarks.
+const STRING_FORMATS: [&str; 19] = [
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "idn-email",
+    "hostname",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "uri-template",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+];
+
+/// References of branches that are taken apart inside one another, so that branches can be told from each other.
+const MAX_INLINED: usize = 3;
+
 /// What formats leave open: days, and a second 60, which only the last minute of some months has.
 const FORMATS: [(&str, &str); 4] = [
     ("date", DAY),
@@ -76,12 +102,21 @@ pub(super) const ADDED: &str = "x-added";
 impl Document {
     /// The document for `schema`, which stands at `path` in the parameters `root`.
     pub(super) fn new(grammars: &Grammars, path: &str, schema: &Value, root: &Value) -> Document {
-        let exact = Builder::build(grammars, path, schema, root, OneOf::Exact);
+        Document::of(grammars, path, schema, root, Carrier::Call)
+    }
+
+    /// The document of an answer that is JSON; it stands at `path`.
+    pub(super) fn of_answer(grammars: &Grammars, path: &str, schema: &Value) -> Document {
+        Document::of(grammars, path, schema, schema, Carrier::Answer)
+    }
+
+    fn of(grammars: &Grammars, path: &str, schema: &Value, root: &Value, carrier: Carrier) -> Document {
+        let exact = Builder::build(grammars, path, (schema, root), OneOf::Exact, carrier);
         if !exact.has_one_of || grammars.check_json(&exact.document.schema).is_ok() {
             return exact.document;
         }
         // What is compiled cannot tell all branches apart; they are held to one at least.
-        Builder::build(grammars, path, schema, root, OneOf::AtLeastOne).document
+        Builder::build(grammars, path, (schema, root), OneOf::AtLeastOne, carrier).document
     }
 
     /// The value's own part.
@@ -112,10 +147,22 @@ enum OneOf {
     AtLeastOne,
 }
 
+/// What the value stands in.
+#[derive(Clone, Copy, PartialEq)]
+enum Carrier {
+    /// A parameter of a call, whose tags it must not hold.
+    Call,
+    /// The answer itself.
+    Answer,
+}
+
 struct Builder<'a> {
     grammars: &'a Grammars,
     root: &'a Value,
     one_of: OneOf,
+    carrier: Carrier,
+    /// References whose targets stand in the place of the reference.
+    inlined: Vec<&'a str>,
     has_one_of: bool,
     /// References that were met; the place of each gives its name.
     targets: Vec<&'a str>,
@@ -123,9 +170,16 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn build(grammars: &'a Grammars, path: &str, schema: &'a Value, root: &'a Value, one_of: OneOf) -> Builder<'a> {
+    fn build(
+        grammars: &'a Grammars,
+        path: &str,
+        (schema, root): (&'a Value, &'a Value),
+        one_of: OneOf,
+        carrier: Carrier,
+    ) -> Builder<'a> {
         let document = Document { schema: Value::Null, told: Vec::new(), paths: Map::new() };
-        let mut builder = Builder { grammars, root, one_of, has_one_of: false, targets: Vec::new(), document };
+        let (inlined, targets) = (Vec::new(), Vec::new());
+        let mut builder = Builder { grammars, root, one_of, carrier, inlined, has_one_of: false, targets, document };
         let mut parts = Map::new();
         parts.insert("value".to_owned(), builder.part(schema, path, 0));
         let mut n_done = 0;
@@ -155,9 +209,12 @@ impl<'a> Builder<'a> {
     fn part(&mut self, schema: &'a Value, path: &str, depth: usize) -> Value {
         let Some(node) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return schema.clone() };
         let mut part = Map::new();
-        let carried = !names(node).any(is_tag);
+        let carried = self.carrier == Carrier::Answer || !names(node).any(is_tag);
         for (key, value) in node {
             let at = format!("{path}.{key}");
+            if key == "format" && is_remark(node, value) {
+                continue;
+            }
             if matches!(key.as_str(), "properties" | "required" | "additionalProperties") && !carried {
                 self.tell(at, "the format of calls cannot carry these names");
             } else if let Some(why) = self.obstacle(node, key, value) {
@@ -167,6 +224,22 @@ impl<'a> Builder<'a> {
             }
         }
         Value::Object(part)
+    }
+
+    /// A branch of which only one may hold. What is compiled can tell branches apart by what stands in them, but not behind
+    /// a reference.
+    fn branch(&mut self, schema: &'a Value, path: &str, depth: usize) -> Value {
+        let alone = schema.as_object().filter(|node| node.len() == 1).and_then(|node| node.get("$ref"));
+        let reference = alone.and_then(Value::as_str).filter(|reference| !self.inlined.contains(reference));
+        match (reference, alone.and_then(|reference| resolve(self.root, reference))) {
+            (Some(reference), Some(target)) if self.inlined.len() < MAX_INLINED => {
+                self.inlined.push(reference);
+                let part = self.part(target, &path_of(reference), depth);
+                self.inlined.pop();
+                part
+            }
+            _ => self.part(schema, path, depth),
+        }
     }
 
     /// Why a keyword cannot be enforced.
@@ -183,14 +256,16 @@ impl<'a> Builder<'a> {
             {
                 "has a number with more digits than are read exactly"
             }
-            "const" | "enum" if has_tag(value) => "the format of calls cannot carry it",
+            "const" | "enum" if self.carrier == Carrier::Call && has_tag(value) => {
+                "the format of calls cannot carry it"
+            }
             "type" if !is_type(value) => "is no type of JSON Schema",
             "$ref" if resolve(self.root, value).is_none() => "leads nowhere",
             "pattern" => {
                 let pattern = value.as_str().unwrap_or_default();
                 if repetitions(pattern) > MAX_REPETITIONS {
                     "asks for more than can be written"
-                } else if is_tag(pattern) {
+                } else if self.carrier == Carrier::Call && is_tag(pattern) {
                     "the format of calls cannot carry it"
                 } else {
                     return self.compiled(key, value).err();
@@ -254,7 +329,10 @@ impl<'a> Builder<'a> {
             "items" | "prefixItems" | "additionalItems" | "additionalProperties" | "anyOf" | "oneOf" | "allOf" => {
                 self.has_one_of |= key == "oneOf";
                 let Some(parts) = value.as_array() else { return Some(self.part(value, at, depth + 1)) };
-                let each = |(i, branch)| self.part(branch, &format!("{at}.{i}"), depth + 1);
+                let each = |(i, branch)| {
+                    let at = format!("{at}.{i}");
+                    if key == "oneOf" { self.branch(branch, &at, depth + 1) } else { self.part(branch, &at, depth + 1) }
+                };
                 let mut parts: Vec<Value> = parts.iter().enumerate().map(each).collect();
                 if key == "allOf" {
                     all_of(part).append(&mut parts);
@@ -265,6 +343,17 @@ impl<'a> Builder<'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a format says nothing about a value: it is none of strings, or there are no strings.
+fn is_remark(node: &Map<String, Value>, format: &Value) -> bool {
+    let is_string = |kind: &Value| kind == "string";
+    let no_strings = match node.get("type") {
+        Some(Value::Array(kinds)) => !kinds.iter().any(is_string),
+        Some(kind) => !is_string(kind),
+        None => false,
+    };
+    no_strings || format.as_str().is_some_and(|format| !STRING_FORMATS.contains(&format))
 }
 
 /// Whether it is a type, or a list of types.

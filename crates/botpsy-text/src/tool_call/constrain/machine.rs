@@ -281,8 +281,11 @@ impl Constraint {
 
     /// Where an answer stands once it is no thought any more.
     fn beginning(&mut self) -> Place {
-        let Some(schema) = self.format.as_ref().map(AnswerFormat::schema) else { return Place::Free };
-        let matcher = self.made().map_or_else(|| Err(String::new()), |(grammars, _)| grammars.json(&schema));
+        let Some(format) = self.format.clone() else { return Place::Free };
+        let matcher = match self.made() {
+            Some((grammars, _)) => grammars.json(&format.schema(grammars)),
+            None => Err(String::new()),
+        };
         self.step(matcher, true, |step| Place::Json(Step { is_answer: true, ..step }))
     }
 
