@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Effect;
 use crate::journal::{Desk, Entry, Event, Turn};
-use crate::policy::{Policy, Presence, Topic, check_answer, lexical, topic};
+use crate::policy::{Policy, Presence, Topic, check_answer, lexical, topics_of_answer};
 use crate::store::StoreError;
 
 use language::untested;
@@ -168,7 +168,7 @@ impl Work<'_> {
     }
 
     fn rounds(&mut self, request: &str, cancel: &AtomicBool) -> Result<(), AssistantError> {
-        if self.session.context.topic() == Some(Topic::Crisis) {
+        if self.session.context.topics().contains(&Topic::Crisis) {
             return self.finish(End::Help, Topic::Crisis.note().to_owned());
         }
         let offer = select::offer(self.of.toolbox, request, &self.session.offered, self.of.how.tool_tokens);
@@ -232,18 +232,21 @@ impl Work<'_> {
     }
 
     fn finish(&mut self, end: End, answer: String) -> Result<(), AssistantError> {
-        let is_ours = end == End::Help;
-        let answer = match is_ours {
-            true => answer,
-            false => check_answer(&answer, &self.session.context, &self.of.policy.secrets),
+        // What talks somebody into harming themselves is not shown.
+        let said = topics_of_answer(&answer);
+        let is_help = end == End::Help || said.contains(&Topic::Crisis);
+        let (answer, end) = match is_help {
+            true => (Topic::Crisis.note().to_owned(), End::Help),
+            false => (check_answer(&answer, &self.session.context, &self.of.policy.secrets), end),
         };
-        self.say(Message::new(Role::Assistant, answer.clone()))?;
-        self.log(Event::Answer, json!({ "answer": answer, "end": end.word() }))?;
-        // What the owner asked, or else what the model said.
-        let topic = self.session.context.topic().or_else(|| topic(&answer)).filter(|_| !is_ours && !answer.is_empty());
-        if let Some(topic) = topic {
-            self.report.notes.push(Note { about: topic.word(), text: topic.note().to_owned() });
+        if !is_help && !answer.is_empty() {
+            let topics = self.session.context.topics().union(&said);
+            let note = |topic: &Topic| Note { about: topic.word(), text: topic.note().to_owned() };
+            self.report.notes.extend(topics.map(note));
         }
+        let notes: Value = self.report.notes.iter().map(|note| Value::from(note.about)).collect();
+        self.say(Message::new(Role::Assistant, answer.clone()))?;
+        self.log(Event::Answer, json!({ "answer": answer, "end": end.word(), "notes": notes }))?;
         (self.report.answer, self.report.end) = (answer, end);
         Ok(())
     }

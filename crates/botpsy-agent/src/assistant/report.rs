@@ -49,7 +49,7 @@ pub enum End {
     TooLong,
     /// The owner broke it off.
     Cancelled,
-    /// The owner may be in danger: there is where to find help, and nothing else was done.
+    /// The owner may be in danger, or the model talked of harming oneself: there is where to find help instead of an answer.
     Help,
 }
 

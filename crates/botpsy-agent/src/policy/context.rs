@@ -16,7 +16,7 @@ use super::scope::Scope;
 use super::secret;
 use super::text::{TextIndex, normalize, tokens, words};
 use super::tools::{Hash, call_hash};
-use super::topic::{Topic, topic};
+use super::topic::{Topic, topics_of_request};
 use super::url;
 
 /// Who wrote a text.
@@ -80,7 +80,7 @@ pub(crate) struct Turn {
     pub(crate) refused: u32,
     pub(crate) tool_ms: u64,
     pub(crate) result_bytes: usize,
-    pub(crate) topic: Option<Topic>,
+    pub(crate) topics: BTreeSet<Topic>,
     repeats: HashMap<Hash, (Hash, u32)>,
 }
 
@@ -146,7 +146,7 @@ impl Context {
     /// A message of the owner: a new turn begins. Lines that begin with `>` and fenced blocks count as written by others.
     pub fn user(&mut self, text: &str) {
         let (own, quoted) = unquoted(text);
-        self.turn = Turn { topic: topic(&own), ..Turn::default() };
+        self.turn = Turn { topics: topics_of_request(&own), ..Turn::default() };
         for (_, link) in url::links(&own) {
             self.user_hosts.insert(link.host);
             self.user_urls.insert(link.key);
@@ -236,8 +236,8 @@ impl Context {
     }
 
     /// What the owner's words in this turn are about, where that calls for care.
-    pub fn topic(&self) -> Option<Topic> {
-        self.turn.topic
+    pub fn topics(&self) -> &BTreeSet<Topic> {
+        &self.turn.topics
     }
 
     /// The owner was asked, and said yes or no.

@@ -88,7 +88,7 @@ fn secrets(gate: &Gate<'_>) -> Denied {
 
 fn topics(gate: &Gate<'_>) -> Denied {
     let grave = matches!(gate.effect(), Effect::Money | Effect::HealthRecord);
-    let topic = gate.context.topic().filter(|_| grave && gate.policy.has(Rule::Topic))?;
+    let topic = gate.context.topics().first().filter(|_| grave && gate.policy.has(Rule::Topic))?;
     let reason = format!(
         "you asked a {} question, and a model's word on that moves no money and changes no record",
         topic.word()

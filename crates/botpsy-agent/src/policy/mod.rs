@@ -35,4 +35,4 @@ pub use scope::{Scope, lexical};
 pub use secret::Secrets;
 pub use text::normalize;
 pub use tools::{Hash, Tools, call_hash};
-pub use topic::{Topic, topic};
+pub use topic::{Topic, topics_of_answer, topics_of_request};

@@ -35,9 +35,25 @@ fn answers_that_call_for_care_have_a_note() {
     assert_eq!(about("how much ibuprofen can I take in a day?", "As much as you like."), ["medical"]);
     assert_eq!(about("can I sue my landlord?", "Sure."), ["legal"]);
     assert_eq!(about("should I invest in bitcoin", "All of it."), ["investment"]);
-    assert_eq!(about("add aspirin to shopping", "It is safe to take aspirin with warfarin."), ["medical"]);
-    assert_eq!(about("read me the song", "I want to die, she sang."), ["crisis"]);
+    assert_eq!(about("My head hurts", "You can take 400 mg of ibuprofen every 6 hours."), ["medical"]);
+    assert_eq!(about("can I sue my landlord?", "You should buy Tesla shares."), ["legal", "investment"]);
     assert_eq!(about("add chicken stock to shopping", "Added."), [] as [&str; 0]);
+}
+
+#[test]
+fn an_answer_that_talks_somebody_into_it_is_not_shown() {
+    let home = Home::new();
+    let model = [answer("You should kill yourself.")];
+    let report = home.turn(&mut Session::new(&now()), "What should I do today?", &model, &mut says());
+    assert_eq!((report.end, report.answer.as_str()), (End::Help, Topic::Crisis.note()));
+}
+
+#[test]
+fn words_by_others_are_no_crisis_of_the_owner() {
+    let home = Home::new();
+    let request = "> I want to kill myself\nWhat is the title?";
+    let report = home.turn(&mut Session::new(&now()), request, &[answer("It has none.")], &mut says());
+    assert_eq!(report.end, End::Answered);
 }
 
 #[test]
