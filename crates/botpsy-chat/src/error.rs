@@ -56,6 +56,9 @@ pub enum ChatError {
         /// What is wrong.
         problem: &'static str,
     },
+    /// An endpoint did not answer as it should.
+    #[error(transparent)]
+    Endpoint(#[from] crate::EndpointError),
     /// Asked for a processor feature that is not there.
     #[error(transparent)]
     Isa(#[from] botpsy_kernels::UnknownIsa),

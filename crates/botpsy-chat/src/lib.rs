@@ -1,8 +1,8 @@
 //! The face that others use: a model file becomes a tokenizer, a template and an engine; a conversation becomes deltas.
 //!
-//! It knows nothing of HTTP and takes no decision about what may be done with a call. Its main types are [`ChatModel`]
-//! (a loaded file), [`Request`] (what is asked) and [`Provider`] (whoever answers: a model in this process, a script, or
-//! a recording).
+//! It serves nothing and takes no decision about what may be done with a call. Its main types are [`ChatModel`]
+//! (a loaded file), [`Request`] (what is asked) and [`Provider`] (whoever answers: a model in this process, one behind
+//! somebody's server, a script, or a recording).
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -17,6 +17,7 @@
 mod ahead;
 mod answer;
 mod constrain;
+mod endpoint;
 mod error;
 mod memory;
 mod model;
@@ -31,6 +32,7 @@ mod source;
 mod vocabulary;
 
 pub use answer::{ChatEvent, Completion, Notice};
+pub use endpoint::{BaseUrl, Endpoint, EndpointError, EndpointOptions, Key};
 pub use error::ChatError;
 pub use model::{ChatModel, LoadOptions, Prompted};
 pub use plain::TextRequest;

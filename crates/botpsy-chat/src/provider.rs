@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{ChatError, ChatEvent, Completion, Request};
 
-/// Answers requests: a model in this process, a script, a recording.
+/// Answers requests: a model in this process, an endpoint, a script, a recording.
 pub trait Provider: Send + Sync {
     /// What it is, for people.
     fn name(&self) -> &str;

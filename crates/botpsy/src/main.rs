@@ -4,6 +4,7 @@
 //! and this crate turns flags into their requests, and their answers and errors into text, JSON and exit codes.
 
 mod answer;
+mod answering;
 mod args;
 mod commands;
 mod embedded;

@@ -7,6 +7,7 @@ use botpsy_engine::{Error as EngineError, PenaltyScope, SamplerOrder};
 use botpsy_kernels::attention::KvType;
 use botpsy_model::Activations;
 
+use crate::answering::endpoint_error;
 use crate::args::{Act, Kv, LoadArgs, ModelArgs, Order, SamplingArgs, ThinkingArgs};
 use crate::failure::{OrFail, bad_input, failed};
 use crate::settings::Settings;
@@ -114,6 +115,10 @@ fn greedy() -> Overrides {
 
 /// An error from opening or loading a model, with the next step.
 pub(crate) fn model_error(error: ChatError) -> anyhow::Error {
+    let error = match error {
+        ChatError::Endpoint(error) => return endpoint_error(error),
+        error => error,
+    };
     let help = match &error {
         ChatError::Threads { .. } => "unset BOTPSY_THREADS, or set it to such a number",
         ChatError::Isa(_) => "unset BOTPSY_ISA, or set it to one of those named above",

@@ -10,9 +10,13 @@ use serde_json::Value;
 
 use crate::failure::OrFail;
 
-/// Writes a result to standard output and sends it off.
+/// Writes a result to standard output and sends it off; on a terminal control characters in it are shown, not obeyed.
 pub(crate) fn result(bytes: &[u8]) -> anyhow::Result<()> {
-    write_out(bytes).context("standard output").or_failed("check where the output goes, and that there is room")
+    let written = match std::str::from_utf8(bytes) {
+        Ok(text) => Screen::out().write(text),
+        Err(_) => write_out(bytes),
+    };
+    written.context("standard output").or_failed("check where the output goes, and that there is room")
 }
 
 fn write_out(bytes: &[u8]) -> io::Result<()> {
@@ -29,7 +33,7 @@ pub(crate) fn json(value: &Value) -> anyhow::Result<()> {
 /// Tells the user something beside the result.
 pub(crate) fn note(text: &str) {
     // Nothing is left to tell it to when standard error is gone.
-    let _ = io::stderr().write_all(format!("note: {text}\n").as_bytes());
+    let _ = Screen::err().write(&format!("note: {text}\n"));
 }
 
 /// One of the two streams, and whether a person looks at it.

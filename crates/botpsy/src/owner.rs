@@ -6,8 +6,8 @@ use botpsy_agent::assistant::{AssistantError, How, Toolbox};
 use botpsy_agent::journal::Desk;
 use botpsy_agent::policy::Policy;
 use botpsy_agent::store::StoreError;
-use botpsy_chat::ChatModel;
 
+use crate::answering::Answering;
 use crate::failure::failed;
 use crate::settings::Settings;
 use crate::{model_flags, output};
@@ -36,7 +36,7 @@ impl Home {
     }
 
     /// What may happen when this model is asked, and the tools that there are.
-    pub(crate) fn gate(&self, model: &ChatModel) -> anyhow::Result<(Policy, Toolbox)> {
+    pub(crate) fn gate(&self, model: &Answering) -> anyhow::Result<(Policy, Toolbox)> {
         let mut policy = self.settings.policy()?;
         policy.demonstration_model |= model.remark().is_some();
         let toolbox = Toolbox::default().stated(&policy.annotations);
@@ -52,7 +52,7 @@ pub(crate) fn open(settings: &Settings) -> anyhow::Result<Desk> {
 }
 
 /// How this model is asked. The demonstration model was made for a handful of tools without descriptions: shown more, it declines.
-pub(crate) fn how(model: &ChatModel) -> How {
+pub(crate) fn how(model: &Answering) -> How {
     match model.remark() {
         Some(_) => How { tool_tokens: 400, brief: true, ..How::default() },
         None => How::default(),

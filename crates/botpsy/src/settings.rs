@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use botpsy_agent::policy::Policy;
 use botpsy_agent::store::Folders;
+use botpsy_chat::BaseUrl;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
@@ -40,6 +41,12 @@ pub(crate) struct Settings {
     pub(crate) policy_file: PathBuf,
     /// The model: a path, or `embedded`.
     pub(crate) model: Stated<PathBuf>,
+    /// The address of a server that answers instead of the model.
+    pub(crate) endpoint: Stated<Option<String>>,
+    /// Which of the endpoint's models.
+    pub(crate) model_name: Stated<Option<String>>,
+    /// A file with the endpoint's key, and nothing else.
+    pub(crate) key_file: Stated<Option<PathBuf>>,
     /// What only this program reads: database, log, saved prefixes.
     pub(crate) data: Stated<PathBuf>,
     /// Events, one `.ics` file each.
@@ -66,6 +73,9 @@ impl Origin {
 #[serde(deny_unknown_fields, default)]
 struct File {
     model: Option<PathBuf>,
+    endpoint: Option<String>,
+    model_name: Option<String>,
+    key_file: Option<PathBuf>,
     calendar: Option<PathBuf>,
     notes: Option<PathBuf>,
     timezone: Option<String>,
@@ -98,6 +108,9 @@ impl Settings {
         Ok(Settings {
             policy_file: folder.join("policy.toml"),
             model: or(file.model, PathBuf::from("embedded")),
+            endpoint: if_stated(file.endpoint),
+            model_name: if_stated(file.model_name),
+            key_file: if_stated(file.key_file.map(|path| home::expand(&path))),
             calendar: or(file.calendar, data.join("calendar")),
             notes: or(file.notes, data.join("notes")),
             data: Stated { value: data, origin: data_origin },
@@ -139,10 +152,19 @@ impl Settings {
 /// In words, with the line.
 pub(crate) fn check(text: &str) -> Result<(), String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    if let Some(endpoint) = &file.endpoint {
+        BaseUrl::parse(endpoint).map_err(|error| format!("endpoint: {error}"))?;
+    }
     match file.timezone.map(|name| TimeZone::get(&name)) {
         Some(Err(error)) => Err(format!("timezone: {error}")),
         Some(Ok(_)) | None => Ok(()),
     }
+}
+
+/// A setting that is in force only where the file has it.
+fn if_stated<T>(value: Option<T>) -> Stated<Option<T>> {
+    let origin = if value.is_some() { Origin::File } else { Origin::Default };
+    Stated { value, origin }
 }
 
 const NO_HOME_HELP: &str = "set HOME, or BOTPSY_HOME to a folder for this program";
@@ -162,5 +184,5 @@ fn read(path: &Path) -> anyhow::Result<File> {
         }
     };
     let file = toml::from_str(&text).map_err(|error| anyhow!("{}: {}", path.display(), error.to_string().trim_end()));
-    file.or_bad_input("known keys: model, calendar, notes, timezone")
+    file.or_bad_input("known keys: model, endpoint, model_name, key_file, calendar, notes, timezone")
 }

@@ -2,5 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod endpoint;
 mod local;
+mod odd_server;
 mod providers;

@@ -36,6 +36,9 @@ pub(crate) struct ModelEntry {
     n_vocab: usize,
     /// Whether it thinks unless a request says otherwise.
     thinking: bool,
+    /// What a person should know before anything else: that it is a demonstration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remark: Option<String>,
 }
 
 /// Lists the model.
@@ -70,6 +73,7 @@ fn entry(app: &App, id: String) -> Result<ModelEntry, ApiError> {
         n_ctx_train: config.context_length,
         n_vocab: config.vocab_size,
         thinking: model.in_force(&Default::default()).thinking.unwrap_or(true),
+        remark: model.remark().map(str::to_owned),
     })
 }
 

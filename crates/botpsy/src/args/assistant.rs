@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{LoadArgs, SamplingArgs, ThinkingArgs};
+use super::AnsweringArgs;
 
 const ASK_HELP: &str = "\
 Every call of a tool is decided about before it happens (`botpsy policy show`): what you named yourself happens and can be taken back
@@ -87,11 +87,7 @@ pub(crate) struct AskArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) thinking: ThinkingArgs,
-    #[command(flatten)]
-    pub(crate) load: LoadArgs,
-    #[command(flatten)]
-    pub(crate) sampling: SamplingArgs,
+    pub(crate) answering: AnsweringArgs,
 }
 
 /// Talks, turn by turn, and does what you ask for.
@@ -123,11 +119,7 @@ pub(crate) struct ChatArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) thinking: ThinkingArgs,
-    #[command(flatten)]
-    pub(crate) load: LoadArgs,
-    #[command(flatten)]
-    pub(crate) sampling: SamplingArgs,
+    pub(crate) answering: AnsweringArgs,
 }
 
 /// Takes back what was changed.

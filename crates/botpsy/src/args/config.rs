@@ -32,7 +32,7 @@ pub(crate) enum ConfigCommand {
 /// A setting and its value.
 #[derive(Debug, Args)]
 pub(crate) struct SetArgs {
-    /// model, calendar, notes or timezone
+    /// model, endpoint, model_name, key_file, calendar, notes or timezone
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
     /// What it is from now on

@@ -8,6 +8,7 @@
 )]
 
 mod agenda;
+mod answering;
 mod assistant;
 mod bench;
 mod config;
@@ -28,6 +29,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 pub(crate) use agenda::AgendaArgs;
+pub(crate) use answering::{AnsweringArgs, EndpointArgs};
 pub(crate) use assistant::{AskArgs, ChatArgs, LogArgs, LogCommand, ReplayArgs, UndoArgs, VerifyArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand, SetArgs};

@@ -13,12 +13,13 @@ use botpsy_engine::Stats;
 use serde_json::{Map, Value, json};
 
 use super::parse::call;
+use crate::answering::Answering;
 use crate::args::AskArgs;
 use crate::failure::{Exit, bad_input};
 use crate::input::Untrusted;
 use crate::owner::{Home, how, turn_error};
 use crate::terminal::{Owner, Tells, Terminal, stats};
-use crate::{input, interrupt, model_flags, output};
+use crate::{input, interrupt, output};
 
 pub(crate) fn run(args: &AskArgs) -> anyhow::Result<Exit> {
     let started = Instant::now();
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &AskArgs) -> anyhow::Result<Exit> {
 fn act(args: &AskArgs, wish: &str, started: Instant) -> anyhow::Result<Exit> {
     let cancel = interrupt::watch()?;
     let handed: Vec<Handed> = texts(args)?.into_iter().map(handed).collect();
-    let model = model_flags::load(&args.load, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
+    let model = Answering::open(&args.answering)?;
     let load_ms = started.elapsed().as_secs_f64() * 1e3;
     let quiet = args.quiet || args.json;
     if !quiet && let Some(remark) = model.remark() {
@@ -49,7 +50,8 @@ fn act(args: &AskArgs, wish: &str, started: Instant) -> anyhow::Result<Exit> {
     let now = home.settings.now();
     let mut session = Session::new(&now);
     let mut face = Terminal::new(Owner::find(args.yes), tells(args), &cancel);
-    let assistant = Assistant { provider: &model, desk: &home.desk, toolbox: &toolbox, policy: &policy, how: &how };
+    let assistant =
+        Assistant { provider: model.provider(), desk: &home.desk, toolbox: &toolbox, policy: &policy, how: &how };
     let report = match assistant.turn(&mut session, wish, &handed, &mut face, &cancel, &now) {
         Ok(report) => report,
         Err(error) => {

@@ -11,11 +11,12 @@ use botpsy_agent::assistant::{Assistant, Session, Toolbox};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
+use crate::answering::Answering;
 use crate::args::ChatArgs;
 use crate::failure::{Exit, OrFail, bad_input};
 use crate::owner::{Home, how, store_error, turn_error};
 use crate::terminal::{Owner, Tells, Terminal};
-use crate::{home, interrupt, model_flags, output};
+use crate::{home, interrupt, output};
 
 const HELP: &str = "\
 /tools  the tools that there are
@@ -37,14 +38,15 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Exit> {
 
 fn talk(args: &ChatArgs) -> anyhow::Result<Exit> {
     let cancel = interrupt::watch()?;
-    let model = model_flags::load(&args.load, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
+    let model = Answering::open(&args.answering)?;
     if !args.quiet {
         model.remark().into_iter().for_each(output::note);
     }
     let home = Home::open(args.quiet)?;
     let (policy, toolbox) = home.gate(&model)?;
     let how = how(&model);
-    let assistant = Assistant { provider: &model, desk: &home.desk, toolbox: &toolbox, policy: &policy, how: &how };
+    let assistant =
+        Assistant { provider: model.provider(), desk: &home.desk, toolbox: &toolbox, policy: &policy, how: &how };
     let mut session = begin(args, &home, &toolbox)?;
     if !args.quiet {
         output::note("/help lists the commands");

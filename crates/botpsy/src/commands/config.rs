@@ -16,7 +16,7 @@ use crate::settings::{self, Origin, Settings};
 use crate::{home, output};
 
 /// The settings that the file may hold.
-const KEYS: [&str; 4] = ["model", "calendar", "notes", "timezone"];
+const KEYS: [&str; 7] = ["model", "endpoint", "model_name", "key_file", "calendar", "notes", "timezone"];
 
 /// A new settings file.
 const TEMPLATE: &str = "\
@@ -24,6 +24,12 @@ const TEMPLATE: &str = "\
 
 # The model: a GGUF file, a safetensors folder, or \"embedded\", the demonstration inside the program.
 #model = \"~/models/botpsy-0.8b-q8_0.gguf\"
+
+# An OpenAI-compatible server that answers `ask` and `chat` instead. What you ask and what tools return is sent there.
+#endpoint = \"http://127.0.0.1:8080\"
+# Which of its models, if it has several, and a file that holds its key and nothing else.
+#model_name = \"botpsy-0.8b\"
+#key_file = \"~/.config/botpsy/key\"
 
 # The folder of your events, one .ics file each, as vdirsyncer and khal keep them.
 #calendar = \"~/calendar\"
@@ -59,8 +65,12 @@ fn show(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
     let path = |path: &Path| path.display().to_string();
     let policy_origin = if settings.policy_file.exists() { Origin::File } else { Origin::Default };
     let policy = settings.policy()?.profile;
-    let rows: [(&str, String, &Origin); 6] = [
+    let none = || "none".to_owned();
+    let rows: [(&str, String, &Origin); 9] = [
         ("model", path(&settings.model.value), &settings.model.origin),
+        ("endpoint", settings.endpoint.value.clone().unwrap_or_else(none), &settings.endpoint.origin),
+        ("model_name", settings.model_name.value.clone().unwrap_or_else(none), &settings.model_name.origin),
+        ("key_file", settings.key_file.value.as_deref().map_or_else(none, path), &settings.key_file.origin),
         ("calendar", path(&settings.calendar.value), &settings.calendar.origin),
         ("notes", path(&settings.notes.value), &settings.notes.origin),
         ("timezone", zone, &settings.zone.origin),
@@ -81,7 +91,7 @@ fn show(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
             Origin::File => format!("from {}", settings.file.display()),
             Origin::Default => "default".to_owned(),
         };
-        format!("{key:<10}{value:<width$}  {origin}\n")
+        format!("{key:<12}{value:<width$}  {origin}\n")
     };
     output::result(rows.into_iter().map(line).collect::<String>().as_bytes())
 }
@@ -137,6 +147,7 @@ fn set(args: &SetArgs) -> anyhow::Result<()> {
     let value = absolute(&args.key, &args.value)?;
     let text = edit::set(&text, &args.key, &value);
     settings::check(&text).map_err(|why| anyhow!(why)).or_bad_input(match args.key.as_str() {
+        "endpoint" => "give it as http://127.0.0.1:8080 or https://HOST/v1",
         "timezone" => "give an IANA name such as Europe/Berlin",
         _ => "give another value",
     })?;
@@ -153,14 +164,20 @@ fn set(args: &SetArgs) -> anyhow::Result<()> {
 
 /// A path as it holds wherever the program is started; what is no path stays.
 fn absolute(key: &str, value: &str) -> anyhow::Result<String> {
-    let is_path = key != "timezone" && !(key == "model" && value == "embedded");
-    if !is_path || value.starts_with('~') {
+    let is_name = ["endpoint", "model_name", "timezone"].contains(&key) || (key == "model" && value == "embedded");
+    if is_name || value.starts_with('~') {
         return Ok(value.to_owned());
     }
     let path = std::path::absolute(value).with_context(|| format!("{key}: {value}")).or_bad_input("give a path")?;
     if key == "model" && !path.exists() {
         let error = anyhow!("model: {} is not there", path.display());
         return Err(bad_input(error, "give a GGUF file, a safetensors folder, or `embedded`"));
+    }
+    if key == "key_file" {
+        let error = || {
+            bad_input(anyhow!("key_file: {} is no file", path.display()), "give the path of a file that holds the key")
+        };
+        return if path.is_file() { Ok(path.display().to_string()) } else { Err(error()) };
     }
     if key != "model" && path.exists() && !path.is_dir() {
         return Err(bad_input(anyhow!("{key}: {} is not a folder", path.display()), "give a folder"));

@@ -1,6 +1,7 @@
 //! `botpsy doctor`.
 
 mod data;
+mod endpoint;
 mod machine;
 mod model;
 
@@ -8,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::args::DoctorArgs;
 use crate::failure::{Exit, message};
-use crate::output;
 use crate::settings::Settings;
+use crate::{answering, output};
 
 /// How well something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,13 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
         Ok(settings) => {
             checks.push(Check::ok("settings", settings.file.display().to_string()));
             checks.extend(data::checks(&settings));
-            let model = args.model.as_ref().unwrap_or(&settings.model.value);
-            checks.extend(model::checks(model));
+            match answering::settled(&settings) {
+                Ok(Some(options)) if args.model.is_none() => checks.push(endpoint::check(options)),
+                Err(error) if args.model.is_none() => {
+                    checks.push(Check::problem("endpoint", message(&error), "correct the settings of the endpoint"));
+                }
+                _ => checks.extend(model::checks(args.model.as_ref().unwrap_or(&settings.model.value))),
+            }
         }
         Err(error) => {
             checks.push(Check::problem("settings", message(&error), "correct the settings file"));

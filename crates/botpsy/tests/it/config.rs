@@ -8,12 +8,15 @@ use crate::owner::Owner;
 fn each_value_with_its_origin() {
     let owner = Owner::new();
     expect![[r#"
-        model     embedded       default
-        calendar  HOME/calendar  default
-        notes     HOME/notes     default
-        timezone  Europe/Berlin  from HOME/config.toml
-        data      HOME           from BOTPSY_HOME
-        policy    standard       default
+        model       embedded       default
+        endpoint    none           default
+        model_name  none           default
+        key_file    none           default
+        calendar    HOME/calendar  default
+        notes       HOME/notes     default
+        timezone    Europe/Berlin  from HOME/config.toml
+        data        HOME           from BOTPSY_HOME
+        policy      standard       default
     "#]]
     .assert_eq(&squeeze(&owner.tidy(&owner.run(&["config"]).ok())));
     let json = owner.run(&["config", "--json"]).json();
@@ -26,7 +29,7 @@ fn squeeze(text: &str) -> String {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
         let (key, value) = (words.next().unwrap(), words.next().unwrap());
-        format!("{key:<10}{value:<13}  {}\n", words.collect::<Vec<_>>().join(" "))
+        format!("{key:<12}{value:<13}  {}\n", words.collect::<Vec<_>>().join(" "))
     };
     text.lines().map(line).collect()
 }

@@ -11,6 +11,7 @@ mod config;
 mod convert;
 mod daemon;
 mod doctor;
+mod endpoint;
 mod errors;
 mod generate;
 mod help;

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::support::{command, run, scratch_file, str};
 
 /// A running server, ended with the test.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     err: BufReader<ChildStderr>,
-    port: u16,
+    pub(crate) port: u16,
     told: String,
 }
 
@@ -22,7 +22,7 @@ impl Drop for Serving {
 }
 
 /// `botpsy serve` with these flags and a free port, once it listens.
-fn serve(flags: &[&str]) -> Serving {
+pub(crate) fn serve(flags: &[&str]) -> Serving {
     let mut args = vec!["serve"];
     args.extend(flags);
     args.extend(["--port", "0"]);

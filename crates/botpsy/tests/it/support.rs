@@ -39,7 +39,7 @@ impl Ran {
 /// The program with these arguments, away from the user's files and settings.
 pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_botpsy"));
-    command.args(args).env_remove("NO_COLOR").env("BOTPSY_HOME", scratch("home"));
+    command.args(args).env_remove("NO_COLOR").env_remove("BOTPSY_API_KEY").env("BOTPSY_HOME", scratch("home"));
     // The models are tiny: threads would wait for each other more than they compute.
     command.env("BOTPSY_THREADS", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

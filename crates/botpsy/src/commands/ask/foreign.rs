@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use botpsy_chat::{ChatModel, Completion, Provider, Request};
+use botpsy_chat::{Completion, Provider, Request};
 use botpsy_text::conversation::{Conversation, Message, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::timings;
 use crate::answer::AnswerPrinter;
+use crate::answering::Answering;
 use crate::args::AskArgs;
 use crate::commands::parse::call;
 use crate::failure::Exit;
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &AskArgs, tools: &Path, wish: String, started: Instant) 
     let tools = input::tools(tools)?;
     let texts = super::texts(args)?;
 
-    let model = model_flags::load(&args.load, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
+    let model = Answering::open(&args.answering)?;
     let load_ms = started.elapsed().as_secs_f64() * 1e3;
     let quiet = args.quiet || args.json;
     if !quiet && let Some(remark) = model.remark() {
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &AskArgs, tools: &Path, wish: String, started: Instant) 
     }
     let conversation = Conversation { messages: messages(wish, texts), tools };
     let request = Request { conversation, free_calls: args.free_calls, ..Request::default() };
-    let completion = answer(&model, &request, &cancel, quiet, args.json)?;
+    let completion = answer(model.provider(), &request, &cancel, quiet, args.json)?;
     if args.json {
         output::json(&result(&completion, load_ms, started))?;
     }
@@ -50,7 +51,7 @@ fn messages(wish: String, texts: Vec<Untrusted<String>>) -> Vec<Message> {
 }
 
 fn answer(
-    model: &ChatModel,
+    model: &dyn Provider,
     request: &Request,
     cancel: &AtomicBool,
     quiet: bool,

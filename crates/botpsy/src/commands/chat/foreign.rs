@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use botpsy_chat::{ChatModel, Completion, Provider, Request};
+use botpsy_chat::{Completion, Provider, Request};
 use botpsy_text::conversation::{Message, Role};
 
 use crate::answer::AnswerPrinter;
+use crate::answering::Answering;
 use crate::args::ChatArgs;
 use crate::failure::Exit;
 use crate::{input, interrupt, model_flags, output};
@@ -25,7 +26,7 @@ const NOT_EXECUTED: &str = "not executed: this program shows calls and makes non
 pub(crate) fn run(args: &ChatArgs, tools: &Path) -> anyhow::Result<Exit> {
     let cancel = interrupt::watch()?;
     let tools = input::tools(tools)?;
-    let model = model_flags::load(&args.load, model_flags::chat_overrides(&args.sampling, &args.thinking))?;
+    let model = Answering::open(&args.answering)?;
     if !args.quiet {
         model.remark().into_iter().for_each(output::note);
         output::note("/help lists the commands");
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &ChatArgs, tools: &Path) -> anyhow::Result<Exit> {
             "/new" => request.conversation.messages = opening(args),
             words => {
                 request.conversation.messages.push(Message::new(Role::User, words));
-                turn(&model, &mut request, &cancel, args.quiet)?;
+                turn(model.provider(), &mut request, &cancel, args.quiet)?;
             }
         }
         Ok(())
@@ -57,7 +58,7 @@ fn opening(args: &ChatArgs) -> Vec<Message> {
 }
 
 /// One answer, added to the conversation. A request that is refused is told, and the user's words are taken back.
-fn turn(model: &ChatModel, request: &mut Request, cancel: &AtomicBool, quiet: bool) -> anyhow::Result<()> {
+fn turn(model: &dyn Provider, request: &mut Request, cancel: &AtomicBool, quiet: bool) -> anyhow::Result<()> {
     cancel.store(false, Ordering::Relaxed);
     let mut printer = AnswerPrinter::new(quiet);
     match model.chat(request, cancel, &mut |event| printer.take(&event)) {
