@@ -11,7 +11,7 @@ use botpsy_chat::BaseUrl;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use crate::failure::OrFail;
+use crate::failure::{OrFail, bad_input};
 use crate::home;
 
 /// A value, and who said so.
@@ -94,6 +94,13 @@ impl Settings {
             Some(value) => Stated { value: home::expand(&value), origin: Origin::File },
             None => Stated { value: default, origin: Origin::Default },
         };
+        for (key, folder) in [("calendar", &file.calendar), ("notes", &file.notes)] {
+            // A folder that depends on where a command is typed is several folders.
+            if folder.as_ref().is_some_and(|folder| !home::expand(folder).is_absolute()) {
+                let error = anyhow!("{}: {key}: it is not an absolute path", path.display());
+                return Err(bad_input(error, "write the whole path, or one that begins with ~/"));
+            }
+        }
         let zone = match file.timezone {
             Some(name) => {
                 let zone = TimeZone::get(&name).with_context(|| format!("{}: timezone: {name:?}", path.display()));
@@ -142,7 +149,7 @@ impl Settings {
             }
         };
         let policy = Policy::from_toml(&text).with_context(|| self.policy_file.display().to_string());
-        policy.or_bad_input("correct it; `botpsy policy show` prints a whole policy with comments")
+        policy.or_bad_input("correct it; `botpsy policy show --built-in` prints a whole policy with comments")
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use botpsy_agent::assistant::{Done, Face, Question, Reply, Report, preview};
+use botpsy_agent::assistant::{Done, Face, Question, Reply, Report, one_line, preview};
 use botpsy_agent::policy::{Decision, Verdict};
 use botpsy_agent::store::{ApplyError, Change};
 use botpsy_chat::ChatEvent;
@@ -130,14 +130,17 @@ impl Face for Terminal<'_> {
             self.show(&format!("{decision} ({rule}): {call}  because {}\n", verdict.reason));
         } else if matches!(verdict.decision, Decision::Deny { .. }) && !matches!(self.tells, Tells::Json) {
             self.printer.pause();
-            let help = if verdict.rule == "nobody-there" { "; --yes agrees beforehand" } else { "" };
+            let help = if verdict.rule == "nobody-there" { "; `botpsy ask --yes` agrees beforehand" } else { "" };
             // The name comes from a model, and this may be a terminal.
             let _ = Screen::err().write(&format!("refused: {}: {}{help}\n", call.name, verdict.reason));
         }
     }
 
     fn done(&mut self, done: &Done) {
-        let line = format!("done: {} (undo with: botpsy undo {})", done.summary, done.step);
+        let when = done.details.iter().find(|(name, _)| matches!(name.as_str(), "when" | "due"));
+        let when = when.map(|(_, when)| format!(", {when}")).unwrap_or_default();
+        let mut line = format!("done: {}{when} (undo with: botpsy undo {})", one_line(&done.summary), done.step);
+        line.extend(done.warnings.iter().map(|warning| format!("\n  note: {}", one_line(warning))));
         match self.tells {
             Tells::Json => self.untold.push(line),
             _ => self.show(&format!("{line}\n")),

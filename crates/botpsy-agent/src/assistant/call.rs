@@ -103,7 +103,9 @@ impl Work<'_> {
         label_memories(&mut change, label(verdict));
         match self.of.desk.make(&self.turn, &self.written(call), &change, self.now) {
             Ok(step) => {
-                let done = Done { step, summary: change.summary.clone(), details: change.details.clone() };
+                let (summary, details, warnings) =
+                    (change.summary.clone(), change.details.clone(), change.warnings.clone());
+                let done = Done { step, summary, details, warnings };
                 self.face.done(&done);
                 self.report.done.push(done);
                 Ok(change.result)

@@ -4,7 +4,7 @@ use botpsy_chat::ChatEvent;
 use botpsy_text::conversation::ToolCall;
 
 use super::report::Done;
-use crate::policy::{Confirmation, Verdict};
+use crate::policy::{Confirmation, Verdict, escaped};
 use crate::store::{ApplyError, Change};
 
 /// What is asked before something is done: drawn by the gate from the call, and by the tool from what would change.
@@ -26,9 +26,21 @@ impl Question<'_> {
 
 /// What a change does, for people: what, its details, what speaks against it. A line each.
 pub fn preview(change: &Change) -> String {
-    let details = change.details.iter().map(|(name, what)| format!("  {name}: {what}\n"));
-    let warnings = change.warnings.iter().map(|warning| format!("  note: {warning}\n"));
-    format!("{}\n", change.summary) + &details.chain(warnings).collect::<String>()
+    let details = change.details.iter().map(|(name, what)| format!("  {name}: {}\n", one_line(what)));
+    let warnings = change.warnings.iter().map(|warning| format!("  note: {}\n", one_line(warning)));
+    format!("{}\n", one_line(&change.summary)) + &details.chain(warnings).collect::<String>()
+}
+
+/// Characters of a value in a question: more would push the question off the screen.
+const MAX_SHOWN: usize = 400;
+
+/// A text as one line of a question: what others wrote must not look like a line of ours.
+pub fn one_line(text: &str) -> String {
+    let escaped = escaped(text);
+    match escaped.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{} ... ({} characters)", &escaped[..end], text.chars().count()),
+        None => escaped,
+    }
 }
 
 /// What the owner says to a question.

@@ -23,7 +23,7 @@ use crate::store::StoreError;
 
 use language::untested;
 
-pub use face::{Face, Nobody, Question, Reply, preview};
+pub use face::{Face, Nobody, Question, Reply, one_line, preview};
 pub use replay::{Replayed, replay};
 pub use report::{Decided, Done, End, Note, Report};
 pub use select::{Offer, Scored};

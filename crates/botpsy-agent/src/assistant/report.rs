@@ -87,6 +87,8 @@ pub struct Done {
     pub summary: String,
     /// What else there is to know.
     pub details: Vec<(String, String)>,
+    /// What speaks against it, such as events at the same time.
+    pub warnings: Vec<String>,
 }
 
 impl End {
@@ -120,10 +122,10 @@ impl Decided {
 }
 
 impl Done {
-    /// As JSON: `step`, `summary`, `details`.
+    /// As JSON: `step`, `summary`, `details`, `warnings`.
     pub fn to_json(&self) -> Value {
         let details: serde_json::Map<String, Value> =
             self.details.iter().map(|(name, what)| (name.clone(), json!(what))).collect();
-        json!({ "step": self.step, "summary": self.summary, "details": details })
+        json!({ "step": self.step, "summary": self.summary, "details": details, "warnings": self.warnings })
     }
 }

@@ -29,6 +29,9 @@ pub struct Offer {
     pub tokens: usize,
 }
 
+/// So many tools that fit a request come before those that were offered in earlier turns.
+const FIT_FIRST: usize = 3;
+
 /// How well a tool fits a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
@@ -38,7 +41,7 @@ pub struct Scored {
     pub score: f64,
     /// Whether the model is offered it.
     pub offered: bool,
-    /// Whether it was offered before in this session, and so stays.
+    /// Whether it was offered before in this session.
     pub sticky: bool,
 }
 
@@ -49,7 +52,7 @@ impl Offer {
     }
 }
 
-/// Chooses for a request; what was offered before stays, so that the prompt keeps its beginning.
+/// Chooses for a request: what fits it best, then what was offered before, so that the prompt keeps its beginning, then the rest.
 pub(super) fn offer(toolbox: &Toolbox, request: &str, before: &BTreeSet<String>, budget_tokens: usize) -> Offer {
     let specs: Vec<&ToolSpec> = toolbox.all().collect();
     let scores = scores(&specs, request);
@@ -57,17 +60,24 @@ pub(super) fn offer(toolbox: &Toolbox, request: &str, before: &BTreeSet<String>,
     let all: usize = specs.iter().map(|spec| tokens(spec)).sum();
     let mut order: Vec<usize> = (0..specs.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-    let mut left = budget_tokens
-        .saturating_sub(specs.iter().filter(|spec| before.contains(&spec.name)).map(|spec| tokens(spec)).sum());
+    let is_before = |i: usize| before.contains(&specs[i].name);
+    let mut turns = order.clone();
+    let fits_best: Vec<usize> = order.iter().copied().filter(|i| scores[*i] > 0.0).take(FIT_FIRST).collect();
+    turns.sort_by_key(|i| (!fits_best.contains(i), !is_before(*i)));
+    // What came before and what fits now may take twice as much together, so that neither drives out the other.
+    let most = if before.is_empty() { budget_tokens } else { 2 * budget_tokens };
+    let (mut taken, mut chosen) = (0, BTreeSet::new());
+    for i in turns {
+        let room = if fits_best.contains(&i) || is_before(i) { most } else { budget_tokens };
+        if all <= budget_tokens || taken + tokens(specs[i]) <= room {
+            taken += tokens(specs[i]);
+            chosen.insert(i);
+        }
+    }
     let mut offer = Offer::default();
     for i in order {
-        let sticky = before.contains(&specs[i].name);
-        let cost = tokens(specs[i]);
-        let offered = all <= budget_tokens || sticky || cost <= left;
-        if offered {
-            left = left.saturating_sub(if sticky { 0 } else { cost });
-            offer.tokens += cost;
-        }
+        let (offered, sticky) = (chosen.contains(&i), is_before(i));
+        offer.tokens += if offered { tokens(specs[i]) } else { 0 };
         offer.scored.push(Scored { name: specs[i].name.clone(), score: scores[i], offered, sticky });
     }
     offer

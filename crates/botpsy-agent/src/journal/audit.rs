@@ -136,6 +136,12 @@ impl Desk {
     /// If the database cannot be read; inside, the first thing that does not hold.
     pub fn verify_log(&self) -> Result<Result<(i64, String), Fault>, StoreError> {
         let raws = self.store.read_rows(read_all)?;
+        let turns = self.store.read_rows(|connection| {
+            connection.query_row("SELECT count(*) FROM turns", [], |row| row.get::<_, i64>(0))
+        })?;
+        if raws.is_empty() && turns > 0 {
+            return Ok(Err(Fault { seq: 1, what: "it and all others are missing".to_owned() }));
+        }
         Ok(verify(&raws))
     }
 

@@ -162,7 +162,8 @@ impl Look<'_> {
     }
 
     fn time(&self, value: &str, origin: &mut Origin) -> Option<Rule> {
-        let same = said::same_time(value, &self.context.said, &self.context.now);
+        let same = said::same_time(value, &self.context.said, &self.context.now)
+            && (self.context.said.repeats() || !said::is_repeated(value));
         if same {
             *origin = Origin::User;
         }
@@ -234,6 +235,15 @@ pub(crate) fn half_named(context: &Context, normalized: &str) -> bool {
     let counted = if longer.is_empty() { all } else { longer };
     let named = counted.iter().filter(|word| context.user.has_word(word)).count();
     named > 0 && 2 * named >= counted.len()
+}
+
+/// Whether all words of a value are the owner's, but for those that only say whose it is.
+pub(crate) fn all_named(context: &Context, normalized: &str) -> bool {
+    const ABOUT: [&str; 24] = [
+        "a", "an", "the", "is", "are", "was", "were", "has", "have", "s", "user", "users", "owner", "owners", "their",
+        "they", "his", "he", "her", "she", "my", "me", "i", "that",
+    ];
+    words(normalized).all(|word| ABOUT.contains(&word) || context.user.has_word(word))
 }
 
 impl Context {

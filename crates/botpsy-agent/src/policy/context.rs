@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Annotation, Effect, Output};
 
+use super::order::is_no_order;
 use super::path;
 use super::records;
 use super::said::Said;
@@ -81,6 +82,8 @@ pub(crate) struct Turn {
     pub(crate) tool_ms: u64,
     pub(crate) result_bytes: usize,
     pub(crate) topics: BTreeSet<Topic>,
+    /// Whether the owner asks or forbids, and orders nothing.
+    pub(crate) is_no_order: bool,
     repeats: HashMap<Hash, (Hash, u32)>,
 }
 
@@ -146,7 +149,7 @@ impl Context {
     /// A message of the owner: a new turn begins. Lines that begin with `>` and fenced blocks count as written by others.
     pub fn user(&mut self, text: &str) {
         let (own, quoted) = unquoted(text);
-        self.turn = Turn { topics: topics_of_request(&own), ..Turn::default() };
+        self.turn = Turn { topics: topics_of_request(&own), is_no_order: is_no_order(&own), ..Turn::default() };
         for (_, link) in url::links(&own) {
             self.user_hosts.insert(link.host);
             self.user_urls.insert(link.key);

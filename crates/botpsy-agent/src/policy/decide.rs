@@ -225,12 +225,11 @@ impl Gate<'_> {
         }
     }
 
-    /// What is remembered must be in the owner's words. Before foreign text came in there are no words but the owner's and the
-    /// model's about them.
+    /// What is remembered must be in the owner's words: it counts as theirs from then on.
     fn memory(&self) -> Option<(Rule, String)> {
         let mut texts = self.values(Role::Content);
-        let foreign = |finding: &Finding| !anchor::half_named(self.context, &super::text::normalize(&finding.value));
-        let is_foreign = hard::foreign_link(self).is_some() || (self.context.is_tainted() && texts.any(foreign));
+        let foreign = |finding: &Finding| !anchor::all_named(self.context, &super::text::normalize(&finding.value));
+        let is_foreign = hard::foreign_link(self).is_some() || texts.any(foreign);
         (self.effect() == Effect::MemoryWrite && is_foreign && self.has(Rule::Words))
             .then(|| (Rule::Words, "what would be remembered is not in your words".to_owned()))
     }
@@ -297,6 +296,10 @@ impl Gate<'_> {
     /// What the profile and a demonstration model add.
     fn stricter(&self, step: Step) -> Step {
         let silent = matches!(step.0, Decision::Allow { .. }) && self.effect() != Effect::Read;
+        if silent && self.context.turn.is_no_order && self.has(Rule::NoOrder) {
+            let reason = "you asked about it or said what is not to happen".to_owned();
+            return (Decision::Ask, Rule::NoOrder.id().into(), reason);
+        }
         if silent && self.policy.demonstration_model && self.has(Rule::Demonstration) {
             return (
                 Decision::Ask,
@@ -331,7 +334,8 @@ impl Gate<'_> {
             return (Decision::Ask, name(found), "a rule of yours asks about it".to_owned());
         }
         let liftable = step.0 == Decision::Ask && !is_never_silent(self.effect()) && matching(Choice::Ask).is_none();
-        let kept = [Rule::Demonstration, Rule::SecretText, Rule::Scope].iter().any(|rule| step.1 == rule.id());
+        let kept =
+            [Rule::Demonstration, Rule::SecretText, Rule::Scope, Rule::NoOrder].iter().any(|rule| step.1 == rule.id());
         if !liftable || kept {
             return step;
         }

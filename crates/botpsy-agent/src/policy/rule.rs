@@ -99,6 +99,8 @@ rules! {
     Attachment = "attachment",
     /// The profile `strict` asks about all but reading.
     Strict = "strict",
+    /// The owner asked a question or said what is not to happen: nothing is changed silently.
+    NoOrder = "no-order",
     /// A demonstration model changes nothing unasked.
     Demonstration = "demonstration",
     /// Nobody is there to ask.

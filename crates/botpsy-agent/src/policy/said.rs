@@ -27,20 +27,55 @@ pub(crate) struct Said {
     minutes: Vec<Vec<u16>>,
     instants: Vec<Zoned>,
     words: Vec<String>,
+    /// Whether anything was said to happen again and again.
+    repeats: bool,
+}
+
+/// Words of what happens again and again.
+const AGAIN: [&str; 14] = [
+    "every",
+    "each",
+    "daily",
+    "weekly",
+    "monthly",
+    "yearly",
+    "annually",
+    "weekdays",
+    "weekends",
+    "hourly",
+    "nightly",
+    "repeat",
+    "repeating",
+    "recurring",
+];
+
+/// Whether a value says that something happens again and again.
+pub(crate) fn is_repeated(value: &str) -> bool {
+    let text = normalize(value);
+    text.starts_with("freq=") || words(&text).any(|word| AGAIN.contains(&word))
 }
 
 impl Said {
+    /// Whether anything was said to happen again and again.
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
+    }
+
     /// Adds what a text of the owner says.
     pub(crate) fn add(&mut self, text: &str, now: &Zoned) {
         for (_, reading) in time::find(text, now) {
             match reading {
                 Reading::Instant(at) => self.instants.push(at),
                 Reading::Range(from, to) => self.instants.extend([from, to]),
-                Reading::Recurrence { first, .. } => self.instants.push(first),
+                Reading::Recurrence { first, .. } => {
+                    self.instants.push(first);
+                    self.repeats = true;
+                }
                 Reading::Ambiguous { choices, .. } => self.instants.extend(choices),
                 Reading::Duration(_) | Reading::Unknown { .. } => {}
             }
         }
+        self.repeats |= is_repeated(text);
         let text = normalize(text);
         self.words.extend(words(&text).map(str::to_owned));
         let read = scan(&text, now);

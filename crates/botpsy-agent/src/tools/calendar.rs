@@ -64,7 +64,7 @@ fn create(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolErro
     let words = optional_line(arguments, "repeat")?.or(start.rrule.clone());
     let rrule = match words {
         Some(words) => {
-            let (rule, first) = when::repeat(&words, &start.at)?;
+            let (rule, first) = when::repeat(&words, &start.at, world.now)?;
             let length = end.datetime() - start.at.datetime();
             let bad = |error: jiff::Error| problem("repeat", &error.to_string());
             let last = first.datetime().checked_add(length).map_err(bad)?;
@@ -110,7 +110,10 @@ fn create(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolErro
 fn end_of_new(arguments: &Map<String, Value>, start: &Start, now: &Zoned) -> Result<Zoned, ToolError> {
     let bad = |error: jiff::Error| problem("end", &error.to_string());
     if let Some(words) = optional_line(arguments, "end")? {
-        let end = when::start(&words, &start.at)?;
+        if optional_line(arguments, "duration")?.is_some() {
+            return Err(problem("duration", "give it or the end, not both"));
+        }
+        let end = when::end(&words, &start.at, now)?;
         let end = match (start.is_days, end.is_days, end.end) {
             (true, true, Some(after)) => after,
             (false, false, _) => end.at,

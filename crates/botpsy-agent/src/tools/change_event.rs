@@ -245,7 +245,7 @@ fn new_times(
     }
     let end = match (end, till) {
         (Some(words), _) => {
-            when::start(&words, &from).map(|end| if is_day { end.end.unwrap_or(end.at) } else { end.at })?
+            when::end(&words, &from, now).map(|end| if is_day { end.end.unwrap_or(end.at) } else { end.at })?
         }
         (None, Some(till)) => till,
         (None, None) if base.is_all_day && !is_day => from.checked_add(Span::new().hours(1)).map_err(bad)?,

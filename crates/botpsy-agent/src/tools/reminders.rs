@@ -93,7 +93,7 @@ fn due(
     let at = prefer(at, &words, now);
     match optional_line(arguments, "repeat")?.or(rrule) {
         Some(words) => {
-            let (rule, first) = when::repeat(&words, &at)?;
+            let (rule, first) = when::repeat(&words, &at, now)?;
             future(first, Some(rule), now)
         }
         None => future(at, None, now),
@@ -149,7 +149,7 @@ fn change(arguments: &Map<String, Value>, world: World) -> Result<Plan, ToolErro
     match optional_line(arguments, "repeat")?.as_deref() {
         Some("never" | "none" | "no") => after.rrule = None,
         Some(words) => {
-            let (rule, first) = when::repeat(words, &after.due)?;
+            let (rule, first) = when::repeat(words, &after.due, world.now)?;
             (after.rrule, after.due) = (Some(rule), first);
         }
         None => {}

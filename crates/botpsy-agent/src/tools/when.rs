@@ -48,6 +48,21 @@ pub(super) fn start(text: &str, now: &Zoned) -> Result<Start, ToolError> {
     }
 }
 
+/// When something ends that begins at `begin`: an hour alone is the next one after it, every other time is counted from now.
+///
+/// # Errors
+/// If only the owner can say it.
+pub(super) fn end(text: &str, begin: &Zoned, now: &Zoned) -> Result<Start, ToolError> {
+    if !is_clock(text) {
+        return start(text, now);
+    }
+    let span = format!("{} to {}", begin.strftime("%H:%M"), text.trim().trim_start_matches("at "));
+    match read(&span, begin) {
+        Reading::Range(from, to) if from == *begin => Ok(Start { at: to, end: None, is_days: false, rrule: None }),
+        _ => start(text, begin),
+    }
+}
+
 /// One moment, to the minute or better.
 ///
 /// # Errors
@@ -82,24 +97,27 @@ pub(super) fn span(text: &str, now: &Zoned) -> Result<(Zoned, Zoned), ToolError>
 /// # Errors
 /// If it is no length of time.
 pub(super) fn duration(name: &str, text: &str, now: &Zoned) -> Result<SignedDuration, ToolError> {
+    let ask = || Err(ToolError::Ask { question: format!("How long is `{text}`?") });
     let read = match text.trim().trim_start_matches("in ").parse::<SignedDuration>() {
         Ok(length) => length,
+        // A number without a unit would be read as an hour of the day.
+        Err(_) if !text.contains(char::is_alphabetic) => return ask(),
         Err(_) => match time::read(text, now) {
             Reading::Duration(length) => length,
             Reading::Instant(moment) => moment.duration_since(now),
             Reading::Ambiguous { question, choices } => return Err(ambiguous(question, &choices)),
-            _ => return Err(ToolError::Ask { question: format!("How long is `{text}`?") }),
+            _ => return ask(),
         },
     };
     let is_sane = read >= SignedDuration::from_secs(1) && read <= SignedDuration::from_hours(24 * 366);
     if is_sane { Ok(read) } else { Err(problem(name, "it must be between a second and a year")) }
 }
 
-/// A rule for something that is to happen first at `first`, and the first time at or after it that the rule allows.
+/// A rule for something that is to happen first at `first`, as it is said now, and the first time at or after it that the rule allows.
 ///
 /// # Errors
 /// If it is no rule.
-pub(super) fn repeat(text: &str, first: &Zoned) -> Result<(String, Zoned), ToolError> {
+pub(super) fn repeat(text: &str, first: &Zoned, now: &Zoned) -> Result<(String, Zoned), ToolError> {
     let normal = text.trim().to_lowercase();
     let plain = normal.strip_prefix("every ").unwrap_or(&normal);
     let rule = match plain {
@@ -110,7 +128,7 @@ pub(super) fn repeat(text: &str, first: &Zoned) -> Result<(String, Zoned), ToolE
         "weekdays" | "weekday" | "working day" | "workday" => "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR".to_owned(),
         "weekend" | "weekends" => "FREQ=WEEKLY;BYDAY=SA,SU".to_owned(),
         _ if normal.starts_with("freq=") => normal.to_uppercase(),
-        _ => match time::read(text, first) {
+        _ => match time::read(text, now) {
             Reading::Recurrence { rrule, .. } => rrule,
             Reading::Ambiguous { question, choices } => return Err(ambiguous(question, &choices)),
             _ => return Err(ToolError::Ask { question: format!("How often is `{text}`?") }),
@@ -257,7 +275,8 @@ fn read(text: &str, now: &Zoned) -> Reading {
 
 fn machine(text: &str, now: &Zoned) -> Option<Reading> {
     let zone = now.time_zone();
-    if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.contains('-') {
+    let year = text.split('-').next().unwrap_or_default();
+    if year.len() < 4 || !year.bytes().all(|byte| byte.is_ascii_digit()) || !text.contains('-') {
         return None;
     }
     if let Ok(date) = Date::strptime("%Y-%m-%d", text) {
@@ -271,7 +290,9 @@ fn machine(text: &str, now: &Zoned) -> Option<Reading> {
         return Some(Reading::Instant(moment.to_zoned(zone.clone())));
     }
     let civil: DateTime = text.parse().ok()?;
-    Some(Reading::Instant(zone.to_zoned(civil).ok()?.round(Unit::Second).ok()?))
+    // An hour that the clocks skip or show twice is asked about, as in words.
+    let moment = zone.to_ambiguous_zoned(civil).unambiguous().ok()?;
+    Some(Reading::Instant(moment.round(Unit::Second).ok()?))
 }
 
 fn is_midnight(moment: &Zoned) -> bool {
@@ -289,8 +310,13 @@ fn ambiguous(question: String, choices: &[Zoned]) -> ToolError {
     }
     let say_day = |day: &Zoned| day.strftime("%A %-d %B %Y").to_string();
     let is_days = choices.iter().all(is_midnight);
-    let choices: Vec<String> =
-        choices.iter().map(|choice| if is_days { say_day(choice) } else { say(choice) }).collect();
+    let is_twice = |choice: &Zoned| choices.iter().filter(|other| say(other) == say(choice)).count() > 1;
+    let say_one = |choice: &Zoned| match (is_days, is_twice(choice)) {
+        (true, _) => say_day(choice),
+        (_, true) => format!("{}, {}", say(choice), choice.strftime("UTC%:z")),
+        (_, false) => say(choice),
+    };
+    let choices: Vec<String> = choices.iter().map(say_one).collect();
     ToolError::Ask { question: format!("{question} ({})", choices.join("; or ")) }
 }
 

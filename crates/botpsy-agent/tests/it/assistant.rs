@@ -217,6 +217,15 @@ fn few_tools_are_offered_where_many_would_be_too_long() {
     assert!(report.offer.tokens <= 300);
     let report = home.turn(&mut session, "what is on my shopping list?", &[answer("ok")], &mut face);
     assert!(report.offer.names().any(|name| name == "set_alarm"), "what was offered stays");
+    for (request, tool) in [
+        ("convert 1 mile to km", "convert_units"),
+        ("forget that I like tea", "forget"),
+        ("remove milk from the shopping list", "remove_from_list"),
+    ] {
+        let report = home.turn(&mut session, request, &[answer("ok")], &mut face);
+        let offered: Vec<&str> = report.offer.names().collect();
+        assert!(offered.contains(&tool) && report.offer.tokens <= 600, "{request}: {offered:?}");
+    }
 }
 
 #[test]

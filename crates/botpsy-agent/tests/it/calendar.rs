@@ -245,3 +245,28 @@ proptest! {
         prop_assert_eq!(&event.master().notes, &notes);
     }
 }
+
+#[test]
+fn ends_are_counted_from_now_and_hours_alone_from_the_start() {
+    let desk = Desk::new();
+    let end = |start: &str, end: &str| {
+        let event = desk.run("create_event", json!({ "title": "Kim", "start": start, "end": end }));
+        event.result["end"].as_str().unwrap()[..16].to_owned()
+    };
+    assert_eq!(end("tomorrow 3 pm", "tomorrow 5 pm"), "2026-12-01T17:00");
+    assert_eq!(end("tomorrow 3 pm", "5 pm"), "2026-12-01T17:00");
+    assert_eq!(end("tomorrow 3 pm", "5"), "2026-12-01T17:00");
+    assert_eq!(end("tomorrow 10 pm", "2 am"), "2026-12-02T02:00");
+    assert_eq!(end("tomorrow 10 pm", "2"), "2026-12-02T02:00");
+    assert_eq!(end("next Friday 3 pm", "next Friday 5 pm"), "2026-12-11T17:00");
+    let before = json!({ "title": "Kim", "start": "tomorrow 3 pm", "end": "tomorrow 2 pm" });
+    assert!(desk.error("create_event", before).contains("before the start"));
+    let both = json!({ "title": "Kim", "start": "tomorrow 3 pm", "end": "5 pm", "duration": "1 hour" });
+    assert!(desk.error("create_event", both).contains("not both"));
+    for twice in ["2027-10-31T02:30", "2027-03-28T02:30"] {
+        let error = desk.error("create_event", json!({ "title": "Kim", "start": twice }));
+        assert!(error.contains("; or "), "{error}");
+    }
+    let length = desk.error("set_timer", json!({ "duration": "10" }));
+    assert!(length.contains("How long is `10`?"), "{length}");
+}

@@ -9,8 +9,7 @@ use super::AnsweringArgs;
 const ASK_HELP: &str = "\
 Every call of a tool is decided about before it happens (`botpsy policy show`): what you named yourself happens and can be taken back
 with `botpsy undo`, the rest is asked about or refused. A question is answered with y and Enter within 60 seconds; anything else is a
-no. Where nobody can be asked, what would be asked about is refused; --yes agrees to all that would be asked, and to nothing that is
-refused. The demonstration model inside the program changes nothing unasked.
+no. Where nobody can be asked nothing is changed; --yes agrees to all that would be asked, and to nothing that is refused. The demonstration model inside the program changes nothing unasked.
 
 A request that sounds like a life in danger is answered with where to find help, by no model; an answer about medicines, the law or
 investments comes with a note, and moves no money and changes no health record.

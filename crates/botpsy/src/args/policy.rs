@@ -34,7 +34,7 @@ pub(crate) struct ExplainArgs {
     /// The call and what came before it [default: standard input]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// A policy in TOML [default: the built-in one]
+    /// A policy in TOML [default: the one in force]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// Print a JSON object
@@ -45,7 +45,10 @@ pub(crate) struct ExplainArgs {
 /// Prints the policy in force as TOML, with comments.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A policy in TOML [default: the built-in one]
+    /// A policy in TOML [default: the one in force]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// The one that is built in, whatever your own says
+    #[arg(long, conflicts_with = "policy")]
+    pub(crate) built_in: bool,
 }

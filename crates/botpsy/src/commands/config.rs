@@ -152,6 +152,8 @@ fn set(args: &SetArgs) -> anyhow::Result<()> {
         _ => "give another value",
     })?;
     make_folder(&path)?;
+    // A link stays one: what it leads to changes.
+    let path = fs::canonicalize(&path).unwrap_or(path);
     // A new file in its place: nobody ever reads half of one.
     let new = path.with_file_name(format!(".config.toml.{}", std::process::id()));
     let written = fs::write(&new, text).and_then(|()| match fs::metadata(&path) {

@@ -19,7 +19,7 @@ use crate::{output, owner};
 use tell::Teller;
 
 /// Other programs add and change reminders, and clocks are set: nothing is waited for longer than this.
-const LOOK_AGAIN: Duration = Duration::from_secs(20);
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Nothing is looked at more often: what is due and cannot be written down is tried again, not all the time.
 const REST: Duration = Duration::from_millis(200);

@@ -127,7 +127,7 @@ fn again(args: &ReplayArgs) -> anyhow::Result<Exit> {
 
 fn read_policy(path: &Path) -> anyhow::Result<Policy> {
     let policy = Policy::from_toml(&input::file_text(path)?).with_context(|| path.display().to_string());
-    policy.or_bad_input("correct that line; `botpsy policy show` prints every key with its meaning")
+    policy.or_bad_input("correct that line; `botpsy policy show --built-in` prints every key with its meaning")
 }
 
 fn difference(of: &Replayed) -> Value {

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::args::{ExplainArgs, PolicyArgs, PolicyCommand, ShowArgs};
 use crate::failure::{Exit, OrFail};
-use crate::{input, output};
+use crate::settings::Settings;
+use crate::{home, input, output};
 
 pub(crate) fn run(args: &PolicyArgs) -> anyhow::Result<Exit> {
     match &args.command {
@@ -20,7 +21,8 @@ pub(crate) fn run(args: &PolicyArgs) -> anyhow::Result<Exit> {
 }
 
 fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
-    output::result(policy(args.policy.as_deref())?.to_toml().as_bytes())?;
+    let policy = if args.built_in { Policy::default() } else { policy(args.policy.as_deref())? };
+    output::result(policy.to_toml().as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -43,9 +45,12 @@ fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
 }
 
 fn policy(path: Option<&Path>) -> anyhow::Result<Policy> {
-    let Some(path) = path else { return Ok(Policy::default()) };
+    let Some(path) = path else {
+        // Where the system names no home there is no policy but ours.
+        return if home::config_folder().is_some() { Settings::load()?.policy() } else { Ok(Policy::default()) };
+    };
     let policy = Policy::from_toml(&input::file_text(path)?).with_context(|| path.display().to_string());
-    policy.or_bad_input("correct that line; `botpsy policy show` prints every key with its meaning")
+    policy.or_bad_input("correct that line; `botpsy policy show --built-in` prints every key with its meaning")
 }
 
 fn as_json(session: &Session, verdict: &Verdict, question: Option<String>) -> Value {

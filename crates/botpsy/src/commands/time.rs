@@ -73,9 +73,11 @@ fn told(reading: &Reading) -> String {
             format!("again and again, first {} ({}); {rrule}", moment(first), zone(first))
         }
         Reading::Duration(length) => format!("for {length:#}"),
-        Reading::Ambiguous { question, choices } => choices
-            .iter()
-            .fold(question.clone(), |text, choice| format!("{text}\n  {} ({})", moment(choice), zone(choice))),
+        Reading::Ambiguous { question, choices } => choices.iter().fold(question.clone(), |text, choice| {
+            let is_twice = choices.iter().filter(|other| moment(other) == moment(choice)).count() > 1;
+            let offset = if is_twice { choice.strftime(", UTC%:z").to_string() } else { String::new() };
+            format!("{text}\n  {} ({}{offset})", moment(choice), zone(choice))
+        }),
         Reading::Unknown { reason } => format!("not understood: {reason}"),
     }
 }

@@ -72,6 +72,9 @@ fn every_forgery_is_found() {
         database.execute_batch(back).unwrap();
     }
     home.run(&["log", "verify", "--head", &head]).ok();
+    database.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM audit; DELETE FROM audit").unwrap();
+    assert!(home.run(&["log", "verify"]).err.contains("row 1: it and all others are missing"));
+    database.execute_batch("INSERT INTO audit SELECT * FROM kept; DROP TABLE kept").unwrap();
     let cut = home.run(&["log", "verify", "--json", "--head", "00"]);
     let fault: Value = serde_json::from_slice(&cut.out).unwrap();
     assert!(fault["fault"]["what"].as_str().unwrap().contains("rows at the end are missing"), "{fault}");

@@ -48,6 +48,17 @@ fn what_cannot_be_read_is_refused_with_its_place() {
 }
 
 #[test]
+fn the_policy_in_force_is_shown() {
+    let home = crate::act::Home::new("policy");
+    std::fs::create_dir_all(&home.0).unwrap();
+    std::fs::write(home.0.join("policy.toml"), "profile = \"strict\"\n").unwrap();
+    assert!(home.run(&["policy", "show"]).ok().contains("profile = \"strict\""));
+    assert!(home.run(&["policy", "show", "--built-in"]).ok().contains("profile = \"standard\""));
+    std::fs::write(home.0.join("policy.toml"), "profil = 1\n").unwrap();
+    assert!(home.run(&["policy", "show"]).refused().contains("--built-in"));
+}
+
+#[test]
 fn the_policy_is_shown_as_it_can_be_read() {
     let shown = run(&["policy", "show"], "").ok();
     let policy = scratch_file("policy.toml", &shown);

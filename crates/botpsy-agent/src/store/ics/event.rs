@@ -100,7 +100,8 @@ fn event(lines: &[Line], range: Range<usize>) -> Result<Event, String> {
     let line = |name: &str| own.iter().find(|(_, line)| line.name == name).map(|(_, line)| *line);
     let text = |name: &str| line(name).map(|line| unescape(&line.value));
     let filled = |name: &str| text(name).filter(|text| !text.trim().is_empty());
-    let title = text("SUMMARY").unwrap_or_default();
+    // A title is a line: one with more must not look like several things.
+    let title = text("SUMMARY").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
     let named = |why: String| format!("`{}`: {why}", title.chars().take(60).collect::<String>());
     let start = line("DTSTART").ok_or_else(|| named("it has no start".to_owned()))?;
     let start = Stamp::read_one(start).map_err(named)?;
