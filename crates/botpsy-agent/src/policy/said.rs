@@ -67,7 +67,8 @@ impl Said {
             match reading {
                 Reading::Instant(at) => self.instants.push(at),
                 Reading::Range(from, to) => self.instants.extend([from, to]),
-                Reading::Recurrence { first, .. } => {
+                Reading::Recurrence { first, length, .. } => {
+                    self.instants.extend(length.and_then(|length| first.checked_add(length).ok()));
                     self.instants.push(first);
                     self.repeats = true;
                 }

@@ -207,6 +207,8 @@ pub(super) struct Repeat {
     pub(super) interval: u32,
     pub(super) by: By,
     pub(super) clock: Option<Clock>,
+    /// The end of each one, where two clock times were said.
+    pub(super) end: Option<Clock>,
     pub(super) part: Option<Part>,
     pub(super) zone: Option<Zone>,
     pub(super) start: Option<When>,
@@ -216,7 +218,7 @@ pub(super) struct Repeat {
 
 impl Repeat {
     pub(super) fn new(frequency: Frequency, interval: u32, by: By) -> Repeat {
-        let (clock, part, zone, start, until, count) = (None, None, None, None, None, None);
-        Repeat { frequency, interval, by, clock, part, zone, start, until, count }
+        let (clock, end, part, zone, start, until, count) = (None, None, None, None, None, None, None);
+        Repeat { frequency, interval, by, clock, end, part, zone, start, until, count }
     }
 }

@@ -8,6 +8,23 @@ use super::words;
 /// Words before a date.
 const DATE_LEADS: [&str; 9] = ["on", "by", "until", "till", "from", "since", "before", "after", "of"];
 
+/// Days that have names; longer ones come first.
+const NAMED: [(&str, i8, u32); 13] = [
+    ("new year s eve", 12, 31),
+    ("new years eve", 12, 31),
+    ("new year s day", 1, 1),
+    ("new years day", 1, 1),
+    ("new year s", 1, 1),
+    ("christmas eve", 12, 24),
+    ("christmas day", 12, 25),
+    ("christmas", 12, 25),
+    ("xmas", 12, 25),
+    ("boxing day", 12, 26),
+    ("valentine s day", 2, 14),
+    ("valentines day", 2, 14),
+    ("halloween", 10, 31),
+];
+
 impl Parser<'_> {
     /// A date, with its weekday in front or behind it.
     pub(super) fn calendar_date(&self, at: usize) -> Parsed<Day> {
@@ -37,7 +54,23 @@ impl Parser<'_> {
     }
 
     fn plain_date(&self, at: usize) -> Parsed<Day> {
-        self.iso_date(at).or_else(|| self.day_then_month(at)).or_else(|| self.month_then_day(at))
+        let written = || self.iso_date(at).or_else(|| self.day_then_month(at)).or_else(|| self.month_then_day(at));
+        written().or_else(|| self.named_date(at))
+    }
+
+    /// `Christmas Eve`, `New Year's Day`: days that are the same everywhere and every year. In running text only behind a word
+    /// that makes a day of them: a `christmas card` is none.
+    fn named_date(&self, at: usize) -> Parsed<Day> {
+        let (month, day, end) = NAMED.iter().find_map(|(name, month, day)| {
+            let end = name.split(' ').try_fold(at, |end, word| {
+                let end = if word == "s" { self.skip_mark(end, '\'') } else { end };
+                self.is(end, word).then_some(end + 1)
+            })?;
+            Some((*month, *day, end))
+        })?;
+        let led = self.is_after(at, &DATE_LEADS) && self.is_closed(end);
+        let (year, end) = self.year_behind(end);
+        (!self.is_running() || led || year.is_some()).then_some((Day::Date { year, month, day }, end))
     }
 
     /// `2026-12-01`, `2026/12/01`, `20261201T0800`.

@@ -10,7 +10,8 @@
 //! and Sunday; whether `the end of the week` is Friday or Sunday is asked. A day or a longer period alone is a range from its first midnight
 //! to the one after its end. `the end of the month` is its last day. `next March` is asked about while this year's is ahead.
 //!
-//! **Dates.** `3/4` and `3-4-2026` are asked about unless one number is above 12 or both are the same; with points the day stands first:
+//! **Dates.** `Christmas Eve`, `New Year's Day` and others that are the same everywhere are dates; those that move or differ by country are
+//! not known. `3/4` and `3-4-2026` are asked about unless one number is above 12 or both are the same; with points the day stands first:
 //! `1.12.2026`. Years have four digits, in dates of numbers also two: `26` is 2026. A date that is not the weekday beside it is asked about.
 //!
 //! **Clock times.** A time without a day is the next one from now, this minute included. Hours with a zero in front, above 12, or written with `h` are hours
@@ -29,7 +30,7 @@
 //! the half of the day that is nearest before the end. `the next 2 hours` start now.
 //!
 //! **Recurrences.** `every second Tuesday` and `every other Tuesday` are every two weeks; `every second Tuesday of the month` and `every first
-//! Monday` are of the month. Without a clock time they come at midnight, or where their part of the day starts; hourly and shorter ones
+//! Monday` are of the month. `every Monday from 9 to 11` lasts two hours each time. Without a clock time they come at midnight, or where their part of the day starts; hourly and shorter ones
 //! first come after one interval.
 //!
 //! **Zones.** Times are in the zone of `now` unless one is said, as a name, an offset or an abbreviation; abbreviations of several zones are asked
@@ -78,6 +79,8 @@ pub enum Reading {
         first: Zoned,
         /// As in RFC 5545, without `RRULE:` and without `DTSTART`: `FREQ=WEEKLY;BYDAY=MO`.
         rrule: String,
+        /// How long each one is, where that was said: `from 9 to 11`.
+        length: Option<SignedDuration>,
     },
     /// So long.
     Duration(SignedDuration),

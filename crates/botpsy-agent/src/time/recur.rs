@@ -8,7 +8,7 @@ use super::Reading;
 use super::ast::{By, Frequency, Length, Repeat};
 use super::choice::Choice;
 use super::dates::{TOO_FAR, add, later};
-use super::hours::{DAY, hours};
+use super::hours::{DAY, hours, pair};
 use super::resolve::{Extent, chosen, context, extents, plainly_at, zones};
 
 /// Leap days are at most eight years apart.
@@ -37,7 +37,9 @@ fn resolved(repeat: &Repeat, now: &Zoned) -> Result<Reading, String> {
             Err(question) => return Ok(question),
         },
     };
-    let first = first(repeat, start.as_ref(), &here)?;
+    let ends = repeat.clock.as_ref().zip(repeat.end.as_ref());
+    let pair = ends.map(|(clock, end)| pair(clock, end, repeat.part)).transpose()?;
+    let first = first(repeat, pair.map(|(begin, _)| begin), start.as_ref(), &here)?;
     let mut rrule = rule(repeat)?;
     if let Some(when) = &repeat.until {
         let extent = match one(extents(when, &context(when, now))?, now) {
@@ -57,7 +59,8 @@ fn resolved(repeat: &Repeat, now: &Zoned) -> Result<Reading, String> {
     if let Some(count) = repeat.count {
         rrule.push_str(&format!(";COUNT={count}"));
     }
-    Ok(Reading::Recurrence { first, rrule })
+    let length = pair.map(|(begin, end)| SignedDuration::from_secs(end - begin));
+    Ok(Reading::Recurrence { first, rrule, length })
 }
 
 /// The one extent, or the question as the answer.
@@ -68,8 +71,8 @@ fn one(choice: Choice<Extent>, now: &Zoned) -> Result<Extent, Reading> {
     }
 }
 
-/// The first time at or after now, and not before the start.
-fn first(repeat: &Repeat, start: Option<&Zoned>, now: &Zoned) -> Result<Zoned, String> {
+/// The first time at or after now, and not before the start. `begin` is the time of day where an end was said too.
+fn first(repeat: &Repeat, begin: Option<i64>, start: Option<&Zoned>, now: &Zoned) -> Result<Zoned, String> {
     let after = start.filter(|start| *start > now).unwrap_or(now);
     let interval = i64::from(repeat.interval);
     let by_clock = |seconds: i64| {
@@ -83,6 +86,7 @@ fn first(repeat: &Repeat, start: Option<&Zoned>, now: &Zoned) -> Result<Zoned, S
         _ => {}
     }
     let seconds = match (&repeat.clock, repeat.part) {
+        _ if begin.is_some() => begin.unwrap_or_default().rem_euclid(DAY),
         (Some(clock), part) => hours(clock, part)?.likely.rem_euclid(DAY),
         (None, Some(part)) => i64::from(part.hours().0) * 3600,
         (None, None) => 0,

@@ -16,7 +16,7 @@ impl Parser<'_> {
         let start = self.skip(start, &["on"]);
         let (mut repeat, mut end) = self.core(start)?;
         if let Some(when) = before {
-            (repeat.clock, repeat.zone) = (when.clock, when.zone);
+            (repeat.clock, repeat.end, repeat.zone) = (when.clock, when.until, when.zone);
             repeat.part = repeat.part.or(when.part);
         }
         while let Some(behind) = self.more(&mut repeat, end) {
@@ -32,7 +32,7 @@ impl Parser<'_> {
             .when(at)
             .filter(|(_, end)| *end > at + 1 || self.word(at).is_some_and(|word| words::small_number(word).is_none()))
         {
-            Some((when, end)) if when.clock.is_some() && when.day.is_none() && when.until.is_none() => {
+            Some((when, end)) if when.clock.is_some() && when.day.is_none() && when.rival.is_none() => {
                 (Some(when), self.skip_mark(end, ','))
             }
             _ => (None, at),
@@ -236,6 +236,15 @@ impl Parser<'_> {
     /// What stands behind: days, a clock time, from when, until when, how often.
     fn more(&self, repeat: &mut Repeat, at: usize) -> Option<usize> {
         let comma = self.skip_mark(at, ',');
+        let ranged = |(when, _): &(When, usize)| when.day.is_none() && when.until.is_some() && when.rival.is_none();
+        if repeat.clock.is_none()
+            && let Some((when, end)) = self.when(comma).filter(ranged)
+        {
+            (repeat.clock, repeat.end) = (when.clock, when.until);
+            repeat.part = repeat.part.or(when.part);
+            repeat.zone = repeat.zone.take().or(when.zone);
+            return Some(end);
+        }
         self.more_days(repeat, self.skip(comma, &["on"])).or_else(|| self.more_limits(repeat, comma)).or_else(|| {
             let (when, end) = self.with(Ranges::None).when(comma)?;
             let fits = when.day.is_none() && when.until.is_none() && (when.clock.is_none() || repeat.clock.is_none());

@@ -37,7 +37,11 @@ pub(super) fn start(text: &str, now: &Zoned) -> Result<Start, ToolError> {
                 false => Ok(Start { end: Some(to), is_days, ..at(from) }),
             }
         }
-        Reading::Recurrence { first, rrule } => {
+        Reading::Recurrence { first, rrule, length: Some(length) } => {
+            let end = first.checked_add(length).map_err(|error| unknown(text, &error.to_string()))?;
+            Ok(Start { rrule: Some(rrule), end: Some(end), ..at(first) })
+        }
+        Reading::Recurrence { first, rrule, length: None } => {
             let is_days = is_midnight(&first) && !rrule.starts_with("FREQ=HOURLY") && !text.contains("midnight");
             let end = is_days.then(|| first.checked_add(Span::new().days(1)).ok()).flatten();
             Ok(Start { rrule: Some(rrule), end, is_days, ..at(first) })

@@ -25,8 +25,11 @@ fn as_json(reading: &Reading) -> Value {
     match reading {
         Reading::Instant(at) => json!({ "kind": "instant", "at": stamp(at) }),
         Reading::Range(from, to) => json!({ "kind": "range", "from": stamp(from), "to": stamp(to) }),
-        Reading::Recurrence { first, rrule } => {
+        Reading::Recurrence { first, rrule, length: None } => {
             json!({ "kind": "recurrence", "first": stamp(first), "rrule": rrule })
+        }
+        Reading::Recurrence { first, rrule, length: Some(length) } => {
+            json!({ "kind": "recurrence", "first": stamp(first), "rrule": rrule, "seconds": length.as_secs() })
         }
         Reading::Duration(length) => json!({ "kind": "duration", "seconds": length.as_secs() }),
         Reading::Ambiguous { choices, .. } => {
@@ -73,7 +76,7 @@ fn every_fixture_is_read_as_expected() {
 #[test]
 fn rules_start_with_their_first_time() {
     for fixture in fixtures() {
-        let Reading::Recurrence { first, rrule } = reading_of(&fixture) else { continue };
+        let Reading::Recurrence { first, rrule, .. } = reading_of(&fixture) else { continue };
         // The other library knows no offsets: those rules are about clocks alone.
         let zone = first.time_zone().iana_name().unwrap_or("UTC").to_owned();
         let set = format!("DTSTART;TZID={zone}:{}\nRRULE:{rrule}", first.strftime("%Y%m%dT%H%M%S"));
@@ -156,7 +159,9 @@ fn shifted(reading: Reading) -> Reading {
     match reading {
         Reading::Instant(at) => Reading::Instant(week_later(&at)),
         Reading::Range(from, to) => Reading::Range(week_later(&from), week_later(&to)),
-        Reading::Recurrence { first, rrule } => Reading::Recurrence { first: week_later(&first), rrule },
+        Reading::Recurrence { first, rrule, length } => {
+            Reading::Recurrence { first: week_later(&first), rrule, length }
+        }
         Reading::Ambiguous { question, choices } => {
             Reading::Ambiguous { question, choices: choices.iter().map(week_later).collect() }
         }

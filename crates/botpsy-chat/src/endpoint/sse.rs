@@ -42,7 +42,7 @@ impl Events {
         if let Some(value) = line.strip_prefix("data:") {
             let value = value.strip_prefix(' ').unwrap_or(value);
             match &mut self.data {
-                Some(data) => *data = [data.as_str(), "\n", value].concat(),
+                Some(data) => data.extend(["\n", value]),
                 None => self.data = Some(value.to_owned()),
             }
         }

@@ -10,7 +10,8 @@ between 7:00 and 18:59: `at 4` is 16:00. What may mean several things is asked a
 With --json the result is one object:
   {\"kind\": \"instant\", \"at\", \"zone\"}
   {\"kind\": \"range\", \"from\", \"to\", \"zone\"}               the end left out; a whole day is a range too
-  {\"kind\": \"recurrence\", \"first\", \"rrule\", \"zone\"}      first: the first time from now on; rrule: as in RFC 5545
+  {\"kind\": \"recurrence\", \"first\", \"rrule\", \"zone\"}      first: the first time from now on; rrule: as in RFC 5545;
+                                                          also \"seconds\" where each one's end was said
   {\"kind\": \"duration\", \"seconds\"}
   {\"kind\": \"ambiguous\", \"question\", \"choices\": [..]}    what it may mean; of ranges the starts
   {\"kind\": \"unknown\", \"reason\"}

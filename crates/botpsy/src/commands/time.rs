@@ -43,8 +43,12 @@ fn as_json(reading: &Reading) -> Value {
         Reading::Range(from, to) => {
             json!({ "kind": "range", "from": stamp(from), "to": stamp(to), "zone": zone(from) })
         }
-        Reading::Recurrence { first, rrule } => {
-            json!({ "kind": "recurrence", "first": stamp(first), "rrule": rrule, "zone": zone(first) })
+        Reading::Recurrence { first, rrule, length } => {
+            let mut told = json!({ "kind": "recurrence", "first": stamp(first), "rrule": rrule, "zone": zone(first) });
+            if let Some(length) = length {
+                told["seconds"] = length.as_secs().into();
+            }
+            told
         }
         Reading::Duration(length) => json!({ "kind": "duration", "seconds": length.as_secs() }),
         Reading::Ambiguous { question, choices } => {
@@ -69,8 +73,9 @@ fn told(reading: &Reading) -> String {
     match reading {
         Reading::Instant(at) => format!("{} ({})", moment(at), zone(at)),
         Reading::Range(from, to) => format!("from {} to {} ({})", moment(from), moment(to), zone(from)),
-        Reading::Recurrence { first, rrule } => {
-            format!("again and again, first {} ({}); {rrule}", moment(first), zone(first))
+        Reading::Recurrence { first, rrule, length } => {
+            let length = length.map(|length| format!(", each for {length:#}")).unwrap_or_default();
+            format!("again and again, first {} ({}){length}; {rrule}", moment(first), zone(first))
         }
         Reading::Duration(length) => format!("for {length:#}"),
         Reading::Ambiguous { question, choices } => choices.iter().fold(question.clone(), |text, choice| {
