@@ -163,11 +163,18 @@ impl Look<'_> {
 
     fn time(&self, value: &str, origin: &mut Origin) -> Option<Rule> {
         let same = said::same_time(value, &self.context.said, &self.context.now)
-            && (self.context.said.repeats() || !said::is_repeated(value));
+            && (self.context.said.repeats() || !said::is_repeated(value))
+            && !(self.says_time_once() && said::lost_its_day(value, &self.context.said, &self.context.now));
         if same {
             *origin = Origin::User;
         }
         (!same).then_some(Rule::Time)
+    }
+
+    /// Whether one argument alone says when.
+    fn says_time_once(&self) -> bool {
+        let is_time = |name: &&String| self.tool.annotation.args.get(*name) == Some(&Role::KeyTime);
+        self.call.arguments.keys().filter(is_time).count() == 1
     }
 
     fn amount(&self, value: &str, origin: &mut Origin) -> Option<Rule> {

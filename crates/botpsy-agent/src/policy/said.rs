@@ -26,6 +26,8 @@ pub(crate) struct Said {
     /// Minutes since midnight, for each time what it may mean; a bare hour up to twelve has both halves of the day.
     minutes: Vec<Vec<u16>>,
     instants: Vec<Zoned>,
+    /// Days and longer times, in which any moment is as good.
+    ranges: Vec<(Zoned, Zoned)>,
     words: Vec<String>,
     /// Whether anything was said to happen again and again.
     repeats: bool,
@@ -66,7 +68,10 @@ impl Said {
         for (_, reading) in time::find(text, now) {
             match reading {
                 Reading::Instant(at) => self.instants.push(at),
-                Reading::Range(from, to) => self.instants.extend([from, to]),
+                Reading::Range(from, to) => {
+                    self.instants.extend([from.clone(), to.clone()]);
+                    self.ranges.push((from, to));
+                }
                 Reading::Recurrence { first, length, .. } => {
                     self.instants.extend(length.and_then(|length| first.checked_add(length).ok()));
                     self.instants.push(first);
@@ -84,6 +89,17 @@ impl Said {
         self.weekdays.extend(read.weekdays);
         self.minutes.extend(read.minutes);
     }
+}
+
+/// Whether a value that is all that a call says of time has an hour and no day, where the owner named a day: the hour alone is
+/// another moment, unless it comes to one of those that were said.
+pub(crate) fn lost_its_day(value: &str, said: &Said, now: &Zoned) -> bool {
+    let read = scan(&normalize(value), now);
+    let has_day = !read.days.is_empty() || !read.weekdays.is_empty();
+    let named_day = !said.days.is_empty() || !said.weekdays.is_empty();
+    let Reading::Instant(at) = time::read(value, now) else { return false };
+    let is_said = said.instants.iter().any(|said| said.timestamp() == at.timestamp());
+    !has_day && named_day && !is_said && !said.ranges.iter().any(|(from, to)| *from <= at && at < *to)
 }
 
 /// Whether a value is a time that the owner said. A day said without a time of day stands for any time of that day; a value
