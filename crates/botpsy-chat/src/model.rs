@@ -83,6 +83,8 @@ pub struct ChatModel {
     engine: Arc<Engine>,
     /// Timelines, one for each answer at a time: the next turn of a conversation continues where the last one ended.
     sessions: Vec<Mutex<Session>>,
+    /// Reads nothing itself: through it the snapshots of all are seen while each is busy.
+    shelf: Session,
     prefixes: Option<Prefixes>,
     saving: Saving,
     /// Flags before the file's own defaults.
@@ -126,9 +128,11 @@ impl ChatModel {
             (engine_options.max_snapshots, engine_options.max_snapshot_bytes) = (MAX_SNAPSHOTS, bytes);
         }
         let engine = Engine::new(ctx, model, engine_options)?;
+        let mut sessions = sessions(&engine, options.parallel.max(1));
         Ok(ChatModel {
             name: checkpoint.file().to_owned(),
-            sessions: sessions(&engine, options.parallel.max(1)),
+            shelf: sessions[0].get_mut().unwrap_or_else(PoisonError::into_inner).sibling(),
+            sessions,
             prefixes: options.prefix_folder.as_deref().and_then(|folder| {
                 let how = format!("{:?} {:?} {:?}", engine.context().isa, options.kv_type, options.activations);
                 Prefixes::new(folder, checkpoint.file(), &how)
@@ -356,6 +360,12 @@ impl ChatModel {
                 Event::Prefilling { done, total } => reader.event(ChatEvent::Reading { done, total }),
                 Event::Prefilled { .. } => {}
                 Event::Token { id, logprobs, .. } => {
+                    if completion.ids.is_empty()
+                        && let (Some(prefixes), Some(shared)) = (&self.prefixes, &shared)
+                    {
+                        // Beside the answer: whoever asks next should not wait for a disk.
+                        self.saving.keep(prefixes, &self.shelf, shared);
+                    }
                     completion.ids.push(id);
                     completion.thought_tokens += usize::from(thinking);
                     reader.event(ChatEvent::Token { id, logprobs });
@@ -394,12 +404,6 @@ impl ChatModel {
             reader.event(ChatEvent::Notice(notice));
         }
         completion.message = reader.finish(stop);
-        if let (Some(prefixes), Some(shared)) = (&self.prefixes, shared)
-            && !prefixes.has(&shared)
-            && let Some(mark) = session.mark(&shared)
-        {
-            self.saving.start(prefixes.clone(), &mark);
-        }
         Ok(completion)
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-use botpsy_engine::Snapshot;
+use botpsy_engine::{Session, Snapshot};
 use sha2::{Digest, Sha256};
 
 /// Prefixes that are worth a file.
@@ -145,8 +145,17 @@ struct Waiting {
 }
 
 impl Saving {
+    /// Writes the state that `shelf` has after these tokens, unless it is there already.
+    pub(crate) fn keep(&self, prefixes: &Prefixes, shelf: &Session, tokens: &[u32]) {
+        if !prefixes.has(tokens)
+            && let Some(mark) = shelf.mark(tokens)
+        {
+            self.start(prefixes.clone(), &mark);
+        }
+    }
+
     /// Writes the prefix at `mark` on a thread of its own, if the engine still keeps it when its turn comes.
-    pub(crate) fn start(&self, prefixes: Prefixes, mark: &Snapshot) {
+    fn start(&self, prefixes: Prefixes, mark: &Snapshot) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|waiting| !waiting.thread.is_finished());
         if threads.len() >= MAX_FILES || threads.iter().any(|waiting| waiting.tokens == mark.tokens()) {
@@ -154,7 +163,6 @@ impl Saving {
         }
         let (writing, tokens, mark) = (Arc::clone(&self.writing), mark.tokens().to_vec(), mark.downgrade());
         let thread = std::thread::spawn(move || {
-            give_way();
             let _one = writing.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(mark) = mark.upgrade()
                 && !prefixes.has(mark.tokens())
@@ -171,12 +179,6 @@ impl Saving {
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         threads.into_iter().for_each(|waiting| drop(waiting.thread.join()));
     }
-}
-
-/// Leaves the processor to those who answer, where a thread can do so alone.
-fn give_way() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, 19);
 }
 
 /// The digest of a file; `at_once` takes two threads for it, where somebody waits.
